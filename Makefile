@@ -1,0 +1,112 @@
+# make run    watch the fast half being checked against the reference (under 2 minutes)
+# make test   lint and every test (under 8 minutes on 2 cores)
+# Both make their own virtual environment in .venv first. The other targets are described in CONTRIBUTING.md.
+
+PYTHON ?= python3
+CC ?= cc
+export CC
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready-for-counterfoil
+PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
+BUILD := $(BIN)/python fast/build_native.py
+SAY := @printf '== %s\n'
+
+.DEFAULT_GOAL := help
+.PHONY: help venv native run test lint pytest exhaustive mutants bench sanitize tsan arm64 clean
+
+help:
+	@sed -n '/^# /{s/^# //;p;};/^$$/q' Makefile
+
+# --- set-up ----------------------------------------------------------------------------------------------------------
+
+venv: $(READY)
+
+$(READY): pyproject.toml fast/hatch_build.py
+	@PYTHON='$(PYTHON)' sh tools/doctor.sh
+	$(SAY) 'virtual environment in $(VENV) (the first time, a few minutes of downloads)'
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install --editable '.[check,dev]'
+	@touch $(READY)
+
+native: $(READY)
+	@$(BUILD) > /dev/null
+
+# --- the two commands ------------------------------------------------------------------------------------------------
+
+run: native
+	$(SAY) 'check: the fast half against the reference, 40 seconds'
+	@$(BIN)/counterfoil check --seconds 40
+	$(SAY) 'prove: the theorems behind the rules'
+	@$(BIN)/counterfoil prove
+	$(SAY) 'demo: the same check on a broken copy of the fast half'
+	@$(BIN)/counterfoil demo
+
+test: lint pytest
+
+# --- parts of the tests ----------------------------------------------------------------------------------------------
+
+lint: native
+	$(SAY) 'ruff: style'
+	@$(BIN)/ruff check --quiet .
+	$(SAY) 'mypy --strict: types'
+	@$(BIN)/mypy --no-error-summary
+	$(SAY) 'import-linter: the laws of the house'
+	@$(BIN)/lint-imports --no-cache > build/import-linter.txt || { cat build/import-linter.txt; exit 1; }
+
+pytest: native
+	$(SAY) 'pytest'
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal
+
+# --- longer checks ---------------------------------------------------------------------------------------------------
+
+exhaustive: native
+	$(SAY) 'exhaustive: every float32 through every narrow store'
+	@$(BIN)/counterfoil exhaustive
+
+mutants: native
+	$(SAY) 'mutants: the planted defects, and how long the machine takes to find each'
+	@$(BIN)/counterfoil mutants
+
+bench: native
+	$(SAY) 'bench: ours against the peers, as ratios'
+	@$(BIN)/python -m benchmarks
+
+# The Python files beside a sanitized extension, ahead of the installed ones on the path.
+SANITIZED := build/sanitize
+PRELOAD = $(shell $(CC) -print-file-name=libasan.so):$(shell $(CC) -print-file-name=libubsan.so)
+SANITIZED_TESTS ?= tests/memory_safety
+
+sanitize: native
+	$(SAY) 'sanitize: the C core under AddressSanitizer and UBSan'
+	@rm -rf $(SANITIZED) && mkdir -p $(SANITIZED) && cp -R fast/counterfoil $(SANITIZED)/ && rm -f $(SANITIZED)/counterfoil/_native*.so
+	@$(BUILD) --sanitize address,undefined --output $(SANITIZED)/counterfoil > /dev/null
+	@LD_PRELOAD='$(PRELOAD)' ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=$(SANITIZED) \
+		$(BIN)/python -m pytest -q $(SANITIZED_TESTS)
+
+# C programs that link the core alone.
+C_TESTS = $(wildcard tests/native/*.c)
+C_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -pthread -Ifast/native
+
+tsan: native
+	$(SAY) 'tsan: threads over claims, donation and neighbouring nibbles, under ThreadSanitizer'
+	@$(BUILD) --core --sanitize thread --output build/tsan > /dev/null
+	@set -e; for source in $(C_TESTS); do program=build/tsan/$$(basename $$source .c); \
+		$(CC) $(C_FLAGS) -fsanitize=thread $$source build/tsan/counterfoil_core.o -o $$program -lm; \
+		TSAN_OPTIONS=halt_on_error=1 $$program; done
+
+ARM64_CC ?= aarch64-linux-gnu-gcc
+
+arm64: $(READY)
+	$(SAY) 'arm64: the C core cross-compiled'
+	@command -v $(ARM64_CC) > /dev/null || { echo 'make arm64 needs $(ARM64_CC) (Debian: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross)' >&2; exit 1; }
+	@CC=$(ARM64_CC) $(BUILD) --core --output build/arm64 > /dev/null
+	@set -e; for source in $(C_TESTS); do program=build/arm64/$$(basename $$source .c); \
+		$(ARM64_CC) $(C_FLAGS) -static $$source build/arm64/counterfoil_core.o -o $$program -lm; \
+		if command -v qemu-aarch64 > /dev/null; then qemu-aarch64 $$program; \
+		else echo "$$program: compiled for arm64, untested (Debian: apt-get install qemu-user)"; fi; done
+
+clean:
+	@rm -rf build dist fast/counterfoil/_native*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@find spec reference fast oracles tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2> /dev/null || true

@@ -1,0 +1,24 @@
+/* A BLAS found at import time, for products of float32 and float64 matrices; without one our own code does them. */
+#ifndef COUNTERFOIL_BLAS_H
+#define COUNTERFOIL_BLAS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A matrix whose rows or columns are contiguous: element (i, j) at data[i * lead + j], or data[j * lead + i] transposed. */
+typedef struct cf_matrix {
+    void *data;
+    int64_t lead;
+    bool transposed;
+} cf_matrix;
+
+/* Adopts cblas_sgemm and cblas_dgemm with 64-bit (wide) or 32-bit integers. Called once, before any kernel runs: the two
+ * pointers are the only global state of the core. NULL: none. */
+void cf_blas_use(void *sgemm, void *dgemm, bool wide);
+
+bool cf_blas_present(void);
+
+/* c = a b with a of m by k, b of k by n, none of the extents 0; c not transposed. */
+void cf_blas_product(bool single, int64_t m, int64_t n, int64_t k, cf_matrix a, cf_matrix b, cf_matrix c);
+
+#endif

@@ -1,0 +1,19 @@
+/* float64 operations. */
+#include <math.h>
+
+#include "operation.h"
+#include "vector.h"
+
+#define REAL double
+#define WIDE double
+#define SQRT sqrt
+#define FABS fabs
+#define FLOOR floor
+#define CEIL ceil
+#define TRUNC trunc
+#define ROUND round
+#define FMOD fmod
+#define FMA fma
+#define PICK cf_float64_operation
+
+#include "operation_float.inc"

@@ -1,0 +1,1 @@
+"""Counterfoil beside its peers: every row measured in turn, in one run, as a ratio with its spread."""

@@ -35,7 +35,8 @@ int cf_door_wait(const cf_array *const *operands, int written, int count);
 /* Releases the claims; CF_DONE. */
 int cf_door_leave(const cf_array *const *operands, int count);
 
-/* Whether two operands are identical (A4), and whether some byte holds bits of both (A1). */
+/* Whether two operands are identical (A4; ones without an element are not), and whether some byte holds bits of both
+ * (A1). */
 bool cf_identical(const cf_array *a, const cf_array *b);
 bool cf_overlapping(const cf_array *a, const cf_array *b);
 

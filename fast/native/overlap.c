@@ -237,8 +237,7 @@ static bool same_strides(const cf_array *a, const cf_array *b) {
 
 /* Layouts are canonical, so equal maps have equal strides; elements of one width then lie alike if the first do. */
 bool cf_identical(const cf_array *a, const cf_array *b) {
-    if (a->bits != b->bits || !cf_same_shape(a, b)) return false;
-    if (cf_array_empty(a)) return true;
+    if (a->bits != b->bits || cf_array_empty(a) || !cf_same_shape(a, b)) return false;
     int64_t p = (int64_t)(uintptr_t)a->data * 8 + a->layout.offset * a->bits;
     int64_t q = (int64_t)(uintptr_t)b->data * 8 + b->layout.offset * b->bits;
     return p == q && same_strides(a, b);

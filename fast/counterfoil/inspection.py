@@ -1,0 +1,35 @@
+"""What checkers look at and nobody else: nothing here waits, claims or performs."""
+
+from __future__ import annotations
+
+from counterfoil.buffers import Buffer, set_poison
+from counterfoil.devices import Device
+from counterfoil_spec.arguments import instance, integer, within
+from counterfoil_spec.interface import Access
+from counterfoil_spec.refusals import refuse
+
+
+def memory_bytes(buffer: Buffer) -> bytes:
+    """The buffer's bytes as they are now, on any device, dead or not."""
+    return bytes(instance("buffer", buffer, Buffer).bytes())
+
+
+def poke(buffer: Buffer, data: bytes) -> None:
+    """Overwrite the buffer's bytes as they are now (N5); refuses memory/read-only, and memory/copy-length."""
+    instance("buffer", buffer, Buffer)
+    instance("data", data, bytes)
+    if buffer.access is Access.READ:
+        raise refuse("memory/read-only", function="poke")
+    if len(data) != buffer.nbytes:
+        raise refuse("memory/copy-length", source=len(data), destination=buffer.nbytes)
+    buffer.bytes()[:] = data
+
+
+def poison(byte: int | None) -> None:
+    """Fill every later fresh memory, and freed memory, with this byte; None leaves it unspecified."""
+    set_poison(byte if byte is None else within("byte", integer("byte", byte), 0, 255))
+
+
+def live_bytes(device: Device) -> int:
+    """Bytes of live memory the device made."""
+    return instance("device", device, Device).live_bytes()

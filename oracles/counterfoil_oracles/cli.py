@@ -1,0 +1,158 @@
+"""The command line. Exit codes: 0 conforms, 1 divergence, 2 usage, 3 the harness is broken, 4 nothing ran."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from counterfoil_oracles import check, explain, replay, subjects
+from counterfoil_oracles.environment import HarnessError
+from counterfoil_spec import __version__
+from counterfoil_spec.commands import decode_trace
+from counterfoil_spec.rules import registry
+
+CONFORMS: Final = 0
+DIVERGES: Final = 1
+USAGE: Final = 2
+BROKEN: Final = 3
+NOTHING_RAN: Final = 4
+
+REFERENCE: Final = "counterfoil_reference"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand; its exit code."""
+    options = _parser().parse_args(argv)
+    run: Callable[[argparse.Namespace], int] = options.run
+    try:
+        return run(options)
+    except HarnessError as error:
+        print(f"counterfoil: {error}", file=sys.stderr)
+        return BROKEN
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="counterfoil", description="What an array runtime must refuse, checked.")
+    parser.add_argument("--version", action="version", version=f"counterfoil {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="command")
+
+    def command(name: str, run: Callable[[argparse.Namespace], int], help: str) -> argparse.ArgumentParser:
+        found = commands.add_parser(name, help=help, description=help)
+        found.set_defaults(run=run)
+        return found
+
+    checking = command("check", _check, "random programs on the reference and a subject, compared at every step")
+    checking.add_argument("--seconds", type=float, default=40.0, help="how long (default: 40)")
+    checking.add_argument("--seed", type=int, default=0, help="where the programs start (default: 0)")
+    checking.add_argument("--failures", type=int, default=1, help="stop after so many divergences (default: 1)")
+    replaying = command("replay", _replay, "run saved traces again: FIXED, FAILED or FLAKY")
+    replaying.add_argument("files", nargs="+", type=Path)
+    explaining = command("explain", _explain, "a rule, or a trace step by step")
+    explaining.add_argument("what", help="a rule's id, such as door/overlapping, or a trace file")
+    for parser_of in (checking, replaying, explaining):
+        parser_of.add_argument("--subject", default="counterfoil", help="the module to check (default: counterfoil)")
+    covering = command("coverage", _coverage, "every rule triggered and passed, in each half")
+    covering.add_argument("--seconds", type=float, default=30.0, help="how long to run programs (default: 30)")
+    covering.add_argument("--subject", default="counterfoil", help="the module to check (default: counterfoil)")
+    exhausting = command("exhaust", _exhaust, "every short program over two memories, on both halves")
+    exhausting.add_argument("--subject", default="counterfoil", help="the module to check (default: counterfoil)")
+    command("prove", _prove, "the theorems behind the rules")
+    command("opinions", _opinions, "what numpy, isl, ml_dtypes and mpmath say of both halves' answers")
+    command("demo", _demo, "the same check on a broken copy of the fast half")
+    return parser
+
+
+def _check(options: argparse.Namespace) -> int:
+    reference, subject = subjects.half(REFERENCE), subjects.half(options.subject)
+    report = check.check(reference, subject, options.seconds, options.seed, options.failures, progress=check.Progress())
+    print("\n".join(check.summary(report)))
+    if report.failures:
+        return DIVERGES
+    if not report.histogram.steps:
+        print("nothing ran")
+        return NOTHING_RAN
+    print(_coloured("no divergence", "32"))
+    return CONFORMS
+
+
+def _replay(options: argparse.Namespace) -> int:
+    reference, subject = subjects.half(REFERENCE), subjects.half(options.subject)
+    verdicts = []
+    for path in options.files:
+        try:
+            found = replay.replay(path, reference, subject)
+        except (OSError, msgspec.DecodeError, IndexError) as error:
+            print(f"counterfoil: {path}: {error}", file=sys.stderr)
+            return USAGE
+        verdicts.append(found.verdict)
+        print(f"{_coloured(found.verdict.name, '32' if found.verdict is replay.Verdict.FIXED else '31')}  {path}")
+        if found.verdict is not replay.Verdict.FIXED:
+            print(f"  {found.words}")
+    return CONFORMS if all(verdict is replay.Verdict.FIXED for verdict in verdicts) else DIVERGES
+
+
+def _explain(options: argparse.Namespace) -> int:
+    if options.what in registry():
+        print("\n".join(explain.explain_rule(registry()[options.what])))
+        return CONFORMS
+    path = Path(options.what)
+    if not path.is_file():
+        near = [rule for rule in registry() if options.what in rule]
+        print(f"counterfoil: {options.what} is neither a rule nor a file", *near, sep="\n  ", file=sys.stderr)
+        return USAGE
+    try:
+        trace = decode_trace(path.read_bytes())
+    except (msgspec.DecodeError, IndexError) as error:
+        print(f"counterfoil: {path}: {error}", file=sys.stderr)
+        return USAGE
+    subject = subjects.half(options.subject)
+    print("\n".join(explain.explain_trace(trace, subjects.half(REFERENCE), subject)))
+    return CONFORMS
+
+
+def _coverage(options: argparse.Namespace) -> int:
+    from counterfoil_oracles import covering
+
+    return covering.main(subjects.half(REFERENCE), subjects.half(options.subject), options.seconds)
+
+
+def _exhaust(options: argparse.Namespace) -> int:
+    from counterfoil_oracles import exhaust
+
+    return exhaust.main(subjects.half(REFERENCE), subjects.half(options.subject))
+
+
+def _prove(options: argparse.Namespace) -> int:
+    from counterfoil_oracles import prove
+
+    return prove.main([])
+
+
+def _opinions(options: argparse.Namespace) -> int:
+    from counterfoil_oracles.opinions import table
+
+    return table.main([])
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from counterfoil_oracles import demo
+
+    return demo.main()
+
+
+def _coloured(text: str, code: str) -> str:
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return text
+    return f"\x1b[{code}m{text}\x1b[0m"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

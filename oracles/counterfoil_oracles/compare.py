@@ -1,0 +1,149 @@
+"""Two halves side by side: every command on both, then outcome, facts, bytes, claims and counts compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from counterfoil_oracles.driver import Driver
+from counterfoil_oracles.numeric import settle
+from counterfoil_oracles.observe import Observation, Observer, made
+from counterfoil_spec.commands import Command, Fault, Outcome, Refused, Returned, matches
+
+PLANNED_FAULTS = frozenset({"RuntimeError: boom", "RuntimeError: the claims have been left already"})
+"""Exceptions of a caller's own work, and of a program that leaves claims twice: no bug of a half."""
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """Where two halves part: the step, what the reference did, what the subject did, and the difference in words."""
+
+    index: int
+    command: Command
+    expected: object
+    actual: object
+    difference: str
+
+
+class Pair:
+    """The reference and a subject in step; ``step`` runs one command on both and compares all there is to see."""
+
+    def __init__(self, reference: Any, subject: Any, watch_arrays: bool = True) -> None:
+        self.reference = Driver(reference)
+        self.subject = Driver(subject)
+        self._seen = (Observer(reference, watch_arrays), Observer(subject, watch_arrays))
+        self._steps = 0
+
+    def step(self, command: Command) -> tuple[Outcome, Divergence | None]:
+        """The reference's outcome, and where the subject differs after this command (None if nowhere).
+
+        Where the rules allow an interval (N5), the subject's bits are checked against it and then become the
+        reference's; everything else is compared bit for bit.
+        """
+        index, self._steps = self._steps, self._steps + 1
+        expected, records = self._reference_step(command)
+        actual = self.subject.execute(command)
+        difference = self._outcomes(command, expected, actual)
+        if difference is None and records:
+            difference = settle(records, self.reference, self.subject, command)
+        if difference is not None:
+            return expected, Divergence(index, command, expected, actual, difference)
+        self._learn(command)
+        return expected, self._observed(index, command)
+
+    def repeat(self, command: Command) -> None:
+        """Run a command that has been compared before, on both halves, and compare nothing."""
+        self.reference.execute(command)
+        self.subject.execute(command)
+        self._learn(command)
+        self._steps += 1
+
+    def looks(self) -> tuple[Observation, Observation]:
+        """What can be seen now in the reference and in the subject."""
+        return self._seen[0].look(), self._seen[1].look()
+
+    def close(self) -> None:
+        """Undo what the commands left behind in both halves."""
+        self.reference.close()
+        self.subject.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _reference_step(self, command: Command) -> tuple[Outcome, list[Any]]:
+        if command.do != "kernel":
+            return self.reference.execute(command), []
+        with self.reference.half.intervals.watching() as records:
+            return self.reference.execute(command), records
+
+    def _outcomes(self, command: Command, expected: Outcome, actual: Outcome) -> str | None:
+        for half, outcome in (("the reference", expected), ("the subject", actual)):
+            if isinstance(outcome, Fault) and outcome.error not in PLANNED_FAULTS:
+                return f"{half} failed with {outcome.error}"
+        if not matches(expected, actual):
+            return f"expected {said(expected)}, got {said(actual)}"
+        if command.bind is None or command.bind not in self.reference.names:
+            return None
+        facts = [made(half.names[command.bind]) for half in (self.reference, self.subject)]
+        return None if facts[0] == facts[1] else f"made {command.bind}: {_parting(facts[0], facts[1])}"
+
+    def _learn(self, command: Command) -> None:
+        for driver, observer in zip((self.reference, self.subject), self._seen, strict=True):
+            if command.bind is not None and command.bind in driver.names:
+                observer.learn(command.bind, driver.names[command.bind])
+            elif command.do == "drop":
+                for entry in command.args["names"]:
+                    observer.forget(entry["ref"] if isinstance(entry, dict) else entry)
+
+    def _observed(self, index: int, command: Command) -> Divergence | None:
+        expected, actual = self.looks()
+        if expected == actual:
+            return None
+        what = next(name for name in expected | actual if expected.get(name) != actual.get(name))
+        return Divergence(index, command, expected.get(what), actual.get(what), _observation(what, expected, actual))
+
+
+def first_divergence(reference: Any, subject: Any, commands: Iterable[Command]) -> Divergence | None:
+    """Run commands on two halves in fresh environments; where they first part, or None."""
+    with Pair(reference, subject) as pair:
+        for command in commands:
+            divergence = pair.step(command)[1]
+            if divergence is not None:
+                return divergence
+    return None
+
+
+def said(outcome: object) -> str:
+    """An outcome in words."""
+    match outcome:
+        case Returned(value=None):
+            return "a normal return"
+        case Returned(value=value):
+            return f"the value {value!r}"
+        case Refused(rule=rule, subjects=subjects):
+            return f"refusal {rule} naming {subjects}"
+        case Fault(error=error):
+            return f"the exception {error}"
+    return repr(outcome)
+
+
+def _parting(expected: object, actual: object) -> str:
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        name = next(name for name in expected | actual if expected.get(name) != actual.get(name))
+        return f"{name} is {actual.get(name)!r}, not {expected.get(name)!r}"
+    return f"{actual!r}, not {expected!r}"
+
+
+def _observation(what: str, expected: Observation, actual: Observation) -> str:
+    before, after = expected.get(what), actual.get(what)
+    if isinstance(before, bytes) and isinstance(after, bytes) and len(before) == len(after):
+        at = next(index for index in range(len(before)) if before[index] != after[index])
+        return f"{what}: byte {at} is {after[at]:02x}, not {before[at]:02x} ({after.hex()}, not {before.hex()})"
+    return f"{what}: {after!r}, not {before!r}"

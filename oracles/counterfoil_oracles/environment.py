@@ -1,0 +1,76 @@
+"""What commands run in: one half, the objects made so far by name, and a private directory for files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from typing import Any
+
+
+class HarnessError(Exception):
+    """The harness itself is wrong: a command that no driver knows, a subject that does not import."""
+
+
+class UnboundName(Exception):
+    """A command names an object that no earlier step made (or that was dropped)."""
+
+
+class OpenClaims:
+    """A ``claims`` block kept open by name: the context manager and what it yielded."""
+
+    def __init__(self, block: Any, claims: Any) -> None:
+        self.block: Any = block
+        self.claims: Any = claims
+        self.is_open = True
+
+    def leave(self) -> None:
+        """Leave the block; a second time is a mistake of the program."""
+        if not self.is_open:
+            raise RuntimeError("the claims have been left already")
+        self.is_open = False
+        self.block.__exit__(None, None, None)
+
+
+class Environment:
+    """One half, its named objects, and a private directory that is made when a file is first named."""
+
+    def __init__(self, half: Any) -> None:
+        self.half: Any = half
+        self.names: dict[str, Any] = {}
+        self.directory: str | None = None
+
+    def named(self, name: str) -> Any:
+        """The object of that name; UnboundName if no step made it."""
+        try:
+            return self.names[name]
+        except KeyError:
+            raise UnboundName(name) from None
+
+    def path(self, name: str) -> str:
+        """A file's place in the private directory."""
+        if self.directory is None:
+            self.directory = tempfile.mkdtemp(prefix="counterfoil-")
+        return os.path.join(self.directory, name)
+
+    def bind(self, name: str, made: Any) -> None:
+        """Give a name to an object; what had the name is forgotten."""
+        if name in self.names:
+            self.forget(name)
+        self.names[name] = made
+
+    def forget(self, name: str) -> None:
+        """Drop a name; open claims are left first, so that nothing depends on when they are collected."""
+        made = self.names.pop(name, None)
+        if isinstance(made, OpenClaims) and made.is_open:
+            made.leave()
+
+    def close(self) -> None:
+        """Leave open claims, forget every name, lift the host's budget, poison nothing, remove the directory."""
+        for name in list(self.names):
+            self.forget(name)
+        self.half.host().budget = None
+        self.half.inspection.poison(None)
+        if self.directory is not None:
+            shutil.rmtree(self.directory, ignore_errors=True)
+            self.directory = None

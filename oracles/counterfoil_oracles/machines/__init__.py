@@ -1,0 +1,1 @@
+"""Machines: random programs run on both halves in step, with every observation compared."""

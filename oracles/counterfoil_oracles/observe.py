@@ -1,0 +1,87 @@
+"""What is compared besides outcomes: facts of every live object that neither wait nor claim anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from counterfoil_oracles.actions.buffers import state
+from counterfoil_oracles.actions.layouts import facts
+from counterfoil_oracles.environment import OpenClaims
+from counterfoil_spec.dtypes import Dtype
+
+Observation = dict[str, object]
+
+
+def made(thing: Any) -> object:
+    """The facts of an object as it is made: what never changes afterwards."""
+    match role(thing):
+        case "array":
+            return {
+                "dtype": thing.dtype.name,
+                "shape": list(thing.shape),
+                **facts(thing.layout),
+                "on": thing.device.name,
+            }
+        case "buffer":
+            return state(thing)
+        case "layout":
+            return facts(thing)
+        case "device":
+            return {"name": thing.name, "budget": thing.budget}
+    return None
+
+
+def role(thing: Any) -> str:
+    """What an object is: array, buffer, layout, device, claims or dtype, by what it offers."""
+    if isinstance(thing, OpenClaims):
+        return "claims"
+    if isinstance(thing, Dtype):
+        return "dtype"
+    if hasattr(thing, "layout"):
+        return "array"
+    if hasattr(thing, "overlaps"):
+        return "buffer"
+    return "layout" if hasattr(thing, "strides") else "device"
+
+
+class Observer:
+    """The names of one environment by role, and what they show now; arrays by their buffers, unless told not to."""
+
+    def __init__(self, half: Any, arrays: bool = True) -> None:
+        self.inspection: Any = half.inspection
+        self.arrays = arrays
+        self.buffers: dict[str, Any] = {}
+        self.devices: dict[str, Any] = {}
+        self.live_before: dict[int, int] = {}
+
+    def learn(self, name: str, thing: Any) -> None:
+        """Watch an object from now on, an array by its buffer."""
+        self.forget(name)
+        match role(thing):
+            case "array" if self.arrays:
+                self.buffers[name] = thing.buffer
+            case "buffer":
+                self.buffers[name] = thing
+            case "device":
+                self.devices[name] = thing
+                self.live_before.setdefault(id(thing), self.inspection.live_bytes(thing))
+
+    def forget(self, name: str) -> None:
+        """Watch an object no longer."""
+        self.buffers.pop(name, None)
+        self.devices.pop(name, None)
+
+    def look(self) -> Observation:
+        """What every watched object shows now: states of buffers, bytes of live ones, counts of devices."""
+        seen: Observation = {}
+        memory_bytes = self.inspection.memory_bytes
+        for name, buffer in self.buffers.items():
+            dead = buffer.dead
+            seen[f"state of {name}"] = (dead, buffer.claims, buffer.access)
+            if dead is None:
+                seen[f"bytes of {name}"] = memory_bytes(buffer)
+        live_bytes = self.inspection.live_bytes
+        for name, device in self.devices.items():
+            live = live_bytes(device) - self.live_before[id(device)]
+            seen[f"device {name}"] = (device.submitted, device.reached, live, device.budget)
+        return seen

@@ -1,0 +1,105 @@
+"""Shrinking a failing program: fewer commands, then simpler arguments, as long as it fails in the same way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from counterfoil_oracles.compare import Divergence, first_divergence
+from counterfoil_spec.commands import Command, references
+
+Fails = Callable[[Sequence[Command]], bool]
+
+
+def shrink(
+    reference: Any, subject: Any, commands: Sequence[Command], found: Divergence, seconds: float
+) -> list[Command]:
+    """A short program that parts the halves at a command of the same kind; at most about ``seconds`` of search."""
+    deadline = time.monotonic() + seconds
+
+    def fails(candidate: Sequence[Command]) -> bool:
+        if time.monotonic() > deadline:
+            return False
+        divergence = first_divergence(reference, subject, candidate)
+        return divergence is not None and alike(divergence, found)
+
+    left = list(commands[: found.index + 1])
+    needed = _needed(left, len(left) - 1)
+    return _simpler(_fewer(needed if fails(needed) else left, fails), fails)
+
+
+def alike(one: Divergence, other: Divergence) -> bool:
+    """Whether two divergences show one defect, as far as can be told: the same command parts the halves."""
+    same_kernel = one.command.args.get("name") == other.command.args.get("name") or one.command.do != "kernel"
+    return one.command.do == other.command.do and same_kernel
+
+
+def _needed(commands: Sequence[Command], last: int) -> list[Command]:
+    """The last command and what it refers to, at any remove."""
+    wanted = set(references(commands[last].args))
+    kept = [commands[last]]
+    for command in reversed(commands[:last]):
+        if command.bind in wanted:
+            kept.append(command)
+            wanted.update(references(command.args))
+    return kept[::-1]
+
+
+def _fewer(commands: list[Command], fails: Fails) -> list[Command]:
+    """Remove runs of commands, with what depends on them, from long runs to single ones."""
+    size = max(len(commands) // 2, 1)
+    while True:
+        at = 0
+        while at < len(commands):
+            candidate = _closed(commands[:at] + commands[at + size :])
+            if len(candidate) < len(commands) and candidate and fails(candidate):
+                commands = candidate
+            else:
+                at += size
+        if size == 1:
+            return commands
+        size //= 2
+
+
+def _closed(commands: list[Command]) -> list[Command]:
+    """The commands whose references are all made by earlier ones."""
+    made: set[str] = set()
+    kept = []
+    for command in commands:
+        if command.do == "drop":
+            names = [entry for entry in command.args["names"] if entry["ref"] in made]
+            command = Command(do="drop", args={"names": names})
+            made.difference_update(entry["ref"] for entry in names)
+        if all(name in made for name in references(command.args)) or command.do == "drop":
+            kept.append(command)
+            if command.bind is not None:
+                made.add(command.bind)
+    return kept
+
+
+def _simpler(commands: list[Command], fails: Fails) -> list[Command]:
+    """Replace arguments by simpler ones, one at a time, until none helps."""
+    for at in range(len(commands)):
+        for args in _variants(commands[at].args):
+            changed = Command(do=commands[at].do, args=args, bind=commands[at].bind)
+            candidate = [*commands[:at], changed, *commands[at + 1 :]]
+            if fails(candidate):
+                commands = candidate
+    return commands
+
+
+def _variants(args: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    content = args.get("bytes")
+    if isinstance(content, str) and content.strip("0"):
+        yield {**args, "bytes": "00" * (len(content) // 2)}
+        yield {**args, "bytes": bytes(range(len(content) // 2)).hex()}
+    for key in ("sources", "reads", "writes", "read", "donate", "written", "names"):
+        entries = args.get(key)
+        if isinstance(entries, list) and len(entries) > 1:
+            for at in range(len(entries)):
+                yield {**args, key: entries[:at] + entries[at + 1 :]}
+    if args.get("offset"):
+        yield {**args, "offset": 0}
+    if args.get("kind", "device") != "device":
+        yield {**args, "kind": "device"}

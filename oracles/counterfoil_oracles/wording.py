@@ -1,0 +1,111 @@
+"""Commands and outcomes in words, for people."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from counterfoil_oracles.compare import said
+from counterfoil_spec.commands import Command, Outcome, Returned
+
+_TEMPLATES: Final[dict[str, str]] = {
+    "host": "take the host",
+    "disk": "take the disk",
+    "simulated": "make the simulated device {name} (addressable: {addressable})",
+    "cuda": "take CUDA device {ordinal}",
+    "device.advance": "perform the next {count} submissions of {device}",
+    "device.lose": "lose {device}: {why}",
+    "device.set_budget": "give {device} a budget of {nbytes} bytes",
+    "device.state": "ask {device} what it has performed",
+    "buffer": "make {nbytes} bytes of {kind} memory on {device}",
+    "buffer.view": "view {nbytes} bytes of {buffer} from byte {first}",
+    "buffer.borrow": "borrow {buffer} for {device}",
+    "buffer.free": "free {buffer}: {why}",
+    "buffer.wait": "wait for a {access} of {buffer}",
+    "buffer.export": "export {buffer}",
+    "buffer.overlaps": "ask whether {buffer} and {other} share a byte",
+    "buffer.state": "look at {buffer}",
+    "buffer.bytes": "look at the bytes of {buffer}",
+    "buffer.poke": "put the bytes {bytes} into {buffer}",
+    "file": "write a file {path} of {bytes}",
+    "file.bytes": "read the file {path}",
+    "disk.open": "open the file {path}",
+    "disk.create": "create the file {path} of {nbytes} bytes",
+    "submit": "submit {work} to {device}, reading {reads}, writing {writes}",
+    "submit_copy": "submit a copy of {src} into {dst}",
+    "submit_fill": "submit a fill of {buffer} with {byte}",
+    "claims.enter": "claim {read} for reading, donate {donate}",
+    "claims.exit": "leave the claims {claims}",
+    "claims.exclusive": "ask {claims} whether {buffer} is exclusive",
+    "claims.consume": "consume {buffer} through {claims}: {why}",
+    "array": "lay {dtype} out over {buffer} as {layout}",
+    "layout": "take the layout of shape {shape}, strides {strides}, offset {offset}",
+    "layout.contiguous": "take the contiguous layout of shape {shape}",
+    "layout.move": "move {layout} by {move}",
+    "move_shape": "move the shape {shape} by {move}",
+    "coalesce": "coalesce {layouts}",
+    "empty": "make an uninitialised {dtype} array of shape {shape} on {device}",
+    "host_array": "make an uninitialised {dtype} array of shape {shape} on the host",
+    "from_values": "make a {dtype} array of shape {shape} of the values {values}",
+    "from_buffer": "share {object} as {dtype}",
+    "array.move": "move {array} by {move}",
+    "array.bitcast": "see {array} as {dtype}",
+    "array.expect": "expect {array} to be of {dtype}",
+    "array.get": "get {array} at {index}",
+    "array.set": "set {array} at {index} to {value}",
+    "array.to_values": "read the values of {array}",
+    "array.to_device": "copy {array} to {device}",
+    "array.copy": "copy {array}",
+    "array.borrow": "borrow {array} for {device}",
+    "array.buffer": "take the buffer of {array}",
+    "array.reading": "read the bytes of {array} through a view",
+    "array.writing": "write {bytes} into {array} through a view",
+    "array.export": "export {array}",
+    "transfer": "transfer {src} into {dst}",
+    "door": "pass the door writing {written}, reading {read}, to do {work}",
+    "refused": "raise what {answer} refuses to {name} of {operands}",
+    "of_float": "store {value} as {dtype}",
+    "format_value": "print {value} of {dtype}",
+    "poison": "fill fresh memory with byte {byte}",
+    "drop": "forget {names}",
+}
+
+
+class _Arguments(dict[str, str]):
+    def __missing__(self, key: str) -> str:
+        return "nothing given"
+
+
+def words(command: Command) -> str:
+    """A command as a line for people: what it does, and the name its result gets."""
+    told = {key: _shown(value) for key, value in command.args.items()}
+    if command.do == "kernel":
+        name = told.pop("name")
+        text = f"run {name}({', '.join(f'{key} {value}' for key, value in told.items())})"
+    else:
+        template = _TEMPLATES.get(command.do, command.do + " " + ", ".join(f"{key} {{{key}}}" for key in told))
+        text = template.format_map(_Arguments(told))
+    return f"{command.bind} = {text}" if command.bind is not None else text
+
+
+def outcome_words(command: Command, outcome: Outcome) -> str:
+    """An outcome as people say it: what was answered, made, refused or raised."""
+    if isinstance(outcome, Returned) and outcome.value is None:
+        return "made" if command.bind is not None else "done"
+    if isinstance(outcome, Returned) and command.do in ("kernel", "door"):
+        return f"answered {outcome.value}"
+    return said(outcome)
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case {"ref": name}:
+            return str(name)
+        case {"odd": kind}:
+            return f"<{kind}>"
+        case list():
+            return "[" + ", ".join(_shown(entry) for entry in value) + "]"
+        case dict():
+            return "{" + ", ".join(f"{key}: {_shown(entry)}" for key, entry in value.items()) + "}"
+        case str() if len(value) > 64:
+            return f"{value[:60]}... ({len(value)} characters)"
+    return str(value)

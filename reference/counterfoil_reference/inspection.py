@@ -1,0 +1,33 @@
+"""What checkers look at and nobody else: it waits for nothing, claims nothing, performs nothing."""
+
+from __future__ import annotations
+
+from counterfoil_reference.buffers import Buffer
+from counterfoil_reference.devices import Device
+from counterfoil_reference.memory import Poison
+from counterfoil_spec.arguments import instance
+
+
+def memory_bytes(buffer: Buffer) -> bytes:
+    """The buffer's bytes as they are now, on any device, dead or not."""
+    buffer = instance("buffer", buffer, Buffer)
+    buffer.memory.settle()
+    return buffer.memory.read(buffer.first, buffer.nbytes)
+
+
+def poke(buffer: Buffer, data: bytes) -> None:
+    """Overwrite the buffer's bytes as they are now (N5); ValueError unless there is one byte for each."""
+    buffer = instance("buffer", buffer, Buffer)
+    if len(data) != buffer.nbytes:
+        raise ValueError(f"{len(data)} bytes for a buffer of {buffer.nbytes}")
+    buffer.memory.write(buffer.first, data)
+
+
+def poison(byte: int | None) -> None:
+    """Fill every later fresh memory, and freed memory, with this byte; None: leave it unspecified."""
+    Poison.byte = byte
+
+
+def live_bytes(device: Device) -> int:
+    """Bytes of live memory the device made."""
+    return instance("device", device, Device).live

@@ -274,7 +274,7 @@ def allocate(device: Device, nbytes: int, kind: MemoryKind = MemoryKind.DEVICE) 
     else:
         with _guard:
             used = device.live_bytes()
-            memory = _created(device, nbytes) if used + nbytes <= (device._budget or 0) else None
+            memory = _created(device, nbytes) if not nbytes or used + nbytes <= (device._budget or 0) else None
         if memory is None:
             raise device.exhausted(nbytes, used)
     if _poison is not None:

@@ -100,4 +100,4 @@ def _check_named(device: Device, inputs: list[Buffer], outputs: list[Buffer]) ->
 
 def _require_callable(argument: str, value: object) -> None:
     if not callable(value):
-        raise refuse("arguments/wrong-type", argument=argument, expected="callable", value=shown(value))
+        raise refuse("arguments/wrong-type", argument=argument, expected="Callable", value=shown(value))

@@ -96,42 +96,53 @@ def _ternary(call: Callable[..., int], row: Row) -> Kernel:
 
 
 def _fill(call: Callable[..., int], row: Row) -> Kernel:
-    def kernel(dst: Array, value: Value) -> Answer:
-        instance("dst", dst, Array)
-        code = call(dst._c, *value_bits(dst.dtype, value))
-        return answer_of(code, [dst], [])
+    def kernel(dst: Array, *arguments: Any) -> Answer:
+        sources, value = _parted("fill", "value", dst, arguments)
+        bits = value_bits(dst.dtype, value)
+        return _miscounted(row, dst, *sources) if sources else answer_of(call(dst._c, *bits), [dst], [])
 
     return kernel
 
 
 def _iota(call: Callable[..., int], row: Row) -> Kernel:
-    def kernel(dst: Array, axis: int) -> Answer:
-        instance("dst", dst, Array)
-        code = call(dst._c, _axis(integer("axis", axis)))
-        return answer_of(code, [dst], [])
+    def kernel(dst: Array, *arguments: Any) -> Answer:
+        sources, axis = _parted("iota", "axis", dst, arguments)
+        place = _axis(integer("axis", axis))
+        return _miscounted(row, dst, *sources) if sources else answer_of(call(dst._c, place), [dst], [])
 
     return kernel
 
 
 def _along(call: Callable[..., int], row: Row) -> Kernel:
-    def kernel(dst: Array, x: Array, axis: int) -> Answer:
-        instance("dst", dst, Array)
-        instance("x", x, Array)
-        code = call(dst._c, x._c, _axis(integer("axis", axis)))
-        return answer_of(code, [dst], [x])
+    def kernel(dst: Array, *arguments: Any) -> Answer:
+        sources, axis = _parted(row.name, "axis", dst, arguments)
+        place = _axis(integer("axis", axis))
+        if len(sources) != 1:
+            return _miscounted(row, dst, *sources)
+        return answer_of(call(dst._c, sources[0]._c, place), [dst], sources)
 
     return kernel
 
 
 def _reduce(call: Callable[..., int], row: Row) -> Kernel:
-    def kernel(dst: Array, x: Array, axes: Sequence[int]) -> Answer:
-        instance("dst", dst, Array)
-        instance("x", x, Array)
+    def kernel(dst: Array, *arguments: Any) -> Answer:
+        sources, axes = _parted(row.name, "axes", dst, arguments)
         along = [_axis(axis) for axis in integers("axes", axes)]
-        code = call(dst._c, x._c, along, len(along))
-        return answer_of(code, [dst], [x])
+        if len(sources) != 1:
+            return _miscounted(row, dst, *sources)
+        return answer_of(call(dst._c, sources[0]._c, along, len(along)), [dst], sources)
 
     return kernel
+
+
+def _parted(kernel: str, parameter: str, dst: Any, arguments: tuple[Any, ...]) -> tuple[list[Array], Any]:
+    """The sources and the parameter that comes last; refuses arguments/wrong-type for a foreign operand."""
+    if not arguments:
+        raise TypeError(f"{kernel} needs its {parameter}")
+    instance("dst", dst, Array)
+    for name, source in zip("xyz", arguments[:-1], strict=False):
+        instance(name, source, Array)
+    return list(arguments[:-1]), arguments[-1]
 
 
 def _map(call: Callable[..., int], row: Row) -> Kernel:

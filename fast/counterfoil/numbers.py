@@ -92,7 +92,7 @@ def values_of_loose(dtype: Dtype, loose: bytes | bytearray | memoryview, count: 
     if dtype.kind is Kind.BOOLEAN:
         return [byte != 0 for byte in bytes(loose)]
     code = _CODES.get(dtype.name)
-    if code is not None:
+    if code is not None and dtype is not float16:  # the core's conversion also says which bits a NaN gets
         return list(np.frombuffer(loose, code, count).tolist())
     if dtype.kind is Kind.FLOAT:
         return _convert(dtype, float64, loose, count).tolist()

@@ -25,17 +25,15 @@ def to_device(array: arrays.Array, device: Device) -> arrays.Array:
         lib.cf_placement_plan(plan, array._c)
         if plan.nbytes and not device.makes_memory:
             raise refuse("memory/makes-no-memory", device=device.name, nbytes=plan.nbytes)
-        if plan.nbytes:
-            source.require_found(False)
+        source.require_found(False)
         target = allocate(device, plan.nbytes)
         c = ffi.new("cf_array *")
         lib.cf_array_make(c, array.dtype.code, ffi.addressof(plan, "layout"), target._c)
         result = arrays.array_of(c, target, array.dtype)
         if plan.keep:
             copy_bytes(source.view(plan.first_byte, plan.nbytes), target)
-        elif plan.nbytes:
-            lib.cf_array_zero_tail(c)
-            copy_elements(array, result)
+        else:
+            copy_elements(array, result, fresh=True)
     finally:
         lib.cf_release(source._c)
     return result
@@ -85,8 +83,7 @@ def store(src: arrays.Array, dst: arrays.Array, function: str) -> None:
         raise buffers[where[0]].claim_refusal(function, answer)
     try:
         _check_destination(src, dst, function)
-        if not lib.cf_identical(dst._c, src._c):
-            copy_elements(src, dst)
+        copy_elements(src, dst)
     finally:
         lib.cf_claims_release(handles, 2)
 
@@ -123,15 +120,15 @@ def submit_fill(buffer: Buffer, byte: int) -> None:
     def fill() -> None:
         buffer.bytes()[:] = bytes([value]) * buffer.nbytes
 
-    _move(buffer.device if buffer.device.runs_work else None, fill, [], [buffer])
+    _move(buffer.device if buffer.device.runs_work else None, fill if buffer.nbytes else None, [], [buffer])
 
 
 def zero_tail(array: arrays.Array) -> None:
     """Zero the bits past a fresh array's last element: at once where the host addresses them, else by its device."""
-    c, buffer = array._c, array.buffer
+    buffer = array.buffer
 
     def zero() -> None:
-        lib.cf_array_zero_tail(c)
+        lib.cf_array_zero_tail(array._c)
 
     _move(None if buffer._c.addressable else buffer.device, zero, [], [buffer])
 
@@ -142,19 +139,24 @@ def copy_bytes(src: Buffer, dst: Buffer) -> None:
     def move() -> None:
         ffi.memmove(dst.bytes(), src.bytes(), dst.nbytes)
 
-    _move(_runner(src, dst), move, [src], [dst])
+    _move(_runner(src, dst), move if dst.nbytes else None, [src], [dst])
 
 
-def copy_elements(src: arrays.Array, dst: arrays.Array) -> None:
-    """The elements of ``src`` into ``dst``, a pair that ``transfer`` would accept; refuses memory/lost."""
-    if not src.size:
-        return
+def copy_elements(src: arrays.Array, dst: arrays.Array, fresh: bool = False) -> None:
+    """The elements of ``src`` into ``dst``, a pair that ``transfer`` would accept; refuses memory/lost.
+
+    ``fresh``: the bits past the last element are zeroed with the copy.
+    """
+    place, last = divmod(dst._c.layout.high * dst.dtype.bits, 8)
     runner = None if src.dtype.bits < 8 and not src.buffer._c.addressable else _runner(src.buffer, dst.buffer)
 
     def move() -> None:
+        if fresh and last:
+            dst._c.data[place] &= (1 << last) - 1
         lib.cf_array_transfer(dst._c, src._c)
 
-    _move(runner, move, [src.buffer], [dst.buffer])
+    still = not src.size or lib.cf_identical(dst._c, src._c)
+    _move(runner, None if still else move, [src.buffer], [dst.buffer])
 
 
 def touched(reads: list[Buffer], writes: list[Buffer]) -> dict[Order, bool]:
@@ -174,11 +176,17 @@ def _runner(src: Buffer, dst: Buffer) -> Device | None:
     return None
 
 
-def _move(runner: Device | None, move: Callable[[], Any], reads: list[Buffer], writes: list[Buffer]) -> None:
-    """Run or queue a movement of bytes after the work it must follow."""
+def _move(runner: Device | None, move: Callable[[], Any] | None, reads: list[Buffer], writes: list[Buffer]) -> None:
+    """Run or queue a movement of bytes after the work it must follow; None moves nothing, and so waits for nothing.
+
+    Refuses memory/lost, also for a movement of nothing.
+    """
     named = [*((buffer, False) for buffer in reads), *((buffer, True) for buffer in writes)]
     for buffer, writing in named:
         buffer.require_found(writing)
+    if move is None:
+        return
+    for buffer, _ in named:
         if isinstance(buffer.memory.keep, MappedFile):
             buffer.memory.keep.require_whole(buffer.memory.nbytes)
     if runner is not None:

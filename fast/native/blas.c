@@ -1,6 +1,7 @@
 /* Calls into a BLAS (blas.h). */
 #include "blas.h"
 
+#include <limits.h>
 #include <stddef.h>
 
 enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 };
@@ -24,6 +25,11 @@ void cf_blas_use(void *sgemm, void *dgemm, bool wide) {
     adopted.single = sgemm;
     adopted.precise = dgemm;
     adopted.wide = wide;
+}
+
+bool cf_blas_takes(int64_t m, int64_t n, int64_t k, int64_t longest_lead) {
+    int64_t most = adopted.wide ? INT64_MAX : INT_MAX;
+    return cf_blas_present() && m <= most && n <= most && k <= most && longest_lead <= most;
 }
 
 bool cf_blas_present(void) { return adopted.single != NULL && adopted.precise != NULL; }

@@ -18,6 +18,9 @@ void cf_blas_use(void *sgemm, void *dgemm, bool wide);
 
 bool cf_blas_present(void);
 
+/* Whether there is one whose integers hold these extents and leads. */
+bool cf_blas_takes(int64_t m, int64_t n, int64_t k, int64_t longest_lead);
+
 /* c = a b with a of m by k, b of k by n, none of the extents 0; c not transposed. */
 void cf_blas_product(bool single, int64_t m, int64_t n, int64_t k, cf_matrix a, cf_matrix b, cf_matrix c);
 

@@ -4,28 +4,53 @@
 #include "element.h"
 #include "kernel.h"
 #include "loop.h"
+#include "stream.h"
 
 enum { BLOCK = 2048, WIDEST = 16 };
 
-/* Elements at stride 1 of a byte or more are converted where they lie; others pass through loose storage. */
-static void cast_block(const cf_array *dst, const cf_array *src, int64_t to, int64_t to_stride, int64_t from,
-                       int64_t from_stride, int64_t n) {
-    uint8_t source[BLOCK * WIDEST], target[BLOCK * WIDEST];
-    bool source_loose = from_stride == 1 && src->bits >= 8, target_loose = to_stride == 1 && dst->bits >= 8;
-    const uint8_t *in = source_loose ? src->data + from * (src->bits / 8) : source;
-    uint8_t *out = target_loose ? dst->data + to * (dst->bits / 8) : target;
-    if (!source_loose) cf_element_load(src->bits, src->data, from, from_stride, n, source);
-    cf_convert(src->dtype, dst->dtype, in, out, n);
-    if (!target_loose) cf_element_store(dst->bits, dst->data, to, to_stride, n, target);
+/* An innermost run. */
+typedef struct run {
+    const cf_array *dst, *src;
+    int64_t to, to_stride, from, from_stride;
+} run;
+
+/* Elements done .. done + n - 1, n <= BLOCK, to `out`; elements at stride 1 of a byte or more are read where they lie. */
+static void cast_block(const run *run, int64_t done, int64_t n, void *out) {
+    const cf_array *src = run->src;
+    uint64_t loose[BLOCK * WIDEST / sizeof(uint64_t)];
+    int64_t position = run->from + done * run->from_stride;
+    const void *in = src->data + position * (src->bits / 8);
+    if (run->from_stride != 1 || src->bits < 8) {
+        cf_element_load(src->bits, src->data, position, run->from_stride, n, loose);
+        in = loose;
+    }
+    cf_convert(src->dtype, run->dst->dtype, in, out, n);
 }
 
-static void cast_run(void *context, const cf_loop *loop, int64_t n, const int64_t *positions) {
-    const cf_array *const *operands = context;
-    int64_t to_stride = loop->strides[0][loop->rank - 1], from_stride = loop->strides[1][loop->rank - 1];
+/* As cf_produce: a strip has at most CF_STRIP elements, fewer than a block. */
+static void produce(void *context, int64_t first, int64_t n, void *out) { cast_block(context, first, n, out); }
+
+/* To where dst lies, if it lies loose there, else through storage. */
+static void cast_run(const run *run, int64_t n) {
+    const cf_array *dst = run->dst;
+    bool loose = run->to_stride == 1 && dst->bits >= 8;
+    uint64_t storage[BLOCK * WIDEST / sizeof(uint64_t)];
     for (int64_t done = 0; done < n; done += BLOCK) {
-        int64_t count = n - done < BLOCK ? n - done : BLOCK;
-        cast_block(operands[0], operands[1], positions[0] + done * to_stride, to_stride,
-                   positions[1] + done * from_stride, from_stride, count);
+        int64_t count = n - done < BLOCK ? n - done : BLOCK, position = run->to + done * run->to_stride;
+        cast_block(run, done, count, loose ? dst->data + position * (dst->bits / 8) : (uint8_t *)storage);
+        if (!loose) cf_element_store(dst->bits, dst->data, position, run->to_stride, count, storage);
+    }
+}
+
+static void visit_run(void *context, const cf_loop *loop, int64_t n, const int64_t *positions) {
+    const cf_array *const *operands = context, *dst = operands[0];
+    int inner = loop->rank - 1;
+    run run = {dst, operands[1], positions[0], loop->strides[0][inner], positions[1], loop->strides[1][inner]};
+    int64_t bytes = dst->bits / 8;
+    if (run.to_stride == 1 && cf_stream_pays(bytes, n) && !cf_identical(dst, operands[1])) {
+        cf_stream_run(dst->data + run.to * bytes, bytes, n, produce, &run);
+    } else {
+        cast_run(&run, n);
     }
 }
 
@@ -54,7 +79,7 @@ int cf_cast(const cf_array *dst, const cf_array *x) {
     } else {
         cf_loop loop;
         cf_loop_build(&loop, operands, 2, false);
-        cf_loop_run(&loop, cast_run, operands);
+        cf_loop_run(&loop, visit_run, operands);
     }
     return cf_door_leave(operands, 2);
 }

@@ -301,7 +301,7 @@ static bool convert_directly(int from, int to, const void *in, void *out, int64_
     } else if (from == CF_FLOAT64 && (to == CF_FLOAT32 || to == CF_INT64 || to == CF_UINT64 || to == CF_INT32)) {
         encode_double(to, in, out, n);
     } else if (is_integer(from) && is_integer(to) && loose_width(from) == loose_width(to) && loose_width(to) > 1) {
-        memcpy(out, in, (size_t)n * (size_t)loose_width(to));
+        memmove(out, in, (size_t)n * (size_t)loose_width(to)); /* in may be out */
     } else {
         return false;
     }

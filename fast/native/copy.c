@@ -36,7 +36,7 @@ static void copy_bits(const copying *copy, const int64_t *positions, int64_t n) 
 
 /* Any strides, through loose storage. */
 static void copy_blocks(const copying *copy, const int64_t *positions, int64_t to_stride, int64_t from_stride, int64_t n) {
-    uint8_t loose[BLOCK * WIDEST];
+    uint64_t loose[BLOCK * WIDEST / sizeof(uint64_t)];
     int bits = copy->dst->bits;
     for (int64_t done = 0; done < n; done += BLOCK) {
         int64_t count = n - done < BLOCK ? n - done : BLOCK;

@@ -10,6 +10,7 @@ static void release_all(const cf_array *const *operands, int count) {
     for (int k = 0; k < count; k++) cf_release(operands[k]->buffer);
 }
 
+/* Operand by operand, any number of them: nothing here grows with the number but the time. */
 static int claim_all(const cf_array *const *operands, int written, int count) {
     for (int k = 0; k < count; k++) {
         int answer = cf_claim(operands[k]->buffer, k < written);
@@ -80,8 +81,8 @@ int cf_door_enter(const cf_array *const *operands, int written, int count, bool 
 
 int cf_door_enter_work(const cf_array *const *operands, int written, int count) {
     int answer = claim_all(operands, written, count);
-    if (answer == CF_DONE) answer = check(operands, written, count);
-    else return answer;
+    if (answer != CF_DONE) return answer;
+    answer = check(operands, written, count);
     return answer == CF_DONE ? CF_DONE : cf_door_refuse(operands, count, answer);
 }
 

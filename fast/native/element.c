@@ -16,6 +16,8 @@
         for (int64_t i = 0; i < n; i++) to[i * stride] = from[i];                                         \
     }
 
+/* Complex elements are aligned to one component only. */
+typedef uint64_t word __attribute__((aligned(4)));
 typedef struct pair {
     uint64_t low, high;
 } __attribute__((aligned(8))) pair;
@@ -23,7 +25,7 @@ typedef struct pair {
 STRIDED(8, uint8_t)
 STRIDED(16, uint16_t)
 STRIDED(32, uint32_t)
-STRIDED(64, uint64_t)
+STRIDED(64, word)
 STRIDED(128, pair)
 
 static void load_bytes(int bits, const uint8_t *from, int64_t stride, int64_t n, void *to) {
@@ -31,7 +33,7 @@ static void load_bytes(int bits, const uint8_t *from, int64_t stride, int64_t n,
     case 8: load_8(from, stride, n, to); return;
     case 16: load_16((const uint16_t *)from, stride, n, to); return;
     case 32: load_32((const uint32_t *)from, stride, n, to); return;
-    case 64: load_64((const uint64_t *)from, stride, n, to); return;
+    case 64: load_64((const word *)from, stride, n, to); return;
     default: load_128((const pair *)from, stride, n, to); return;
     }
 }
@@ -41,7 +43,7 @@ static void store_bytes(int bits, uint8_t *to, int64_t stride, int64_t n, const 
     case 8: store_8(to, stride, n, from); return;
     case 16: store_16((uint16_t *)to, stride, n, from); return;
     case 32: store_32((uint32_t *)to, stride, n, from); return;
-    case 64: store_64((uint64_t *)to, stride, n, from); return;
+    case 64: store_64((word *)to, stride, n, from); return;
     default: store_128((pair *)to, stride, n, from); return;
     }
 }
@@ -68,7 +70,8 @@ static inline void store_masked(uint8_t *byte, uint8_t mask, uint8_t value) {
 static inline void store_part(int bits, uint8_t *data, int64_t position, uint8_t code) {
     int64_t bit = position * bits;
     int shift = (int)(bit & 7);
-    store_masked(data + (bit >> 3), (uint8_t)(((1u << bits) - 1) << shift), (uint8_t)(code << shift));
+    uint32_t mask = (1u << bits) - 1;
+    store_masked(data + (bit >> 3), (uint8_t)(mask << shift), (uint8_t)((code & mask) << shift));
 }
 
 CF_VECTOR static void unpack_nibbles(const uint8_t *from, int64_t bytes, uint8_t *to) {

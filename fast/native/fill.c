@@ -14,7 +14,7 @@ static int loose_bytes(int bits) { return bits < 8 ? 1 : bits / 8; }
 
 typedef struct filling {
     const cf_array *dst;
-    uint8_t block[BLOCK * WIDEST];
+    uint64_t block[BLOCK * WIDEST / sizeof(uint64_t)];
 } filling;
 
 static void fill_run(void *context, const cf_loop *loop, int64_t n, const int64_t *positions) {
@@ -33,7 +33,7 @@ int cf_fill(const cf_array *dst, uint64_t low, uint64_t high) {
     filling fill = {.dst = dst};
     uint64_t value[2] = {low, high};
     int width = loose_bytes(dst->bits);
-    for (int i = 0; i < BLOCK; i++) memcpy(fill.block + i * width, value, (size_t)width);
+    for (int i = 0; i < BLOCK; i++) memcpy((uint8_t *)fill.block + i * width, value, (size_t)width);
     cf_loop loop;
     cf_loop_build(&loop, &dst, 1, false);
     cf_loop_run(&loop, fill_run, &fill);
@@ -59,7 +59,7 @@ static void count_run(void *context, const cf_loop *loop, int64_t n, const int64
     const counting *count = context;
     const cf_array *dst = count->dst;
     int64_t stride = loop->strides[0][loop->rank - 1];
-    uint8_t block[BLOCK * WIDEST];
+    uint64_t block[BLOCK * WIDEST / sizeof(uint64_t)];
     for (int64_t done = 0; done < count->extent; done += BLOCK) {
         int64_t length = count->extent - done < BLOCK ? count->extent - done : BLOCK;
         coordinates(dst->dtype, done, length, block);

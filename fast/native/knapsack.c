@@ -236,32 +236,10 @@ int64_t cf_knapsack_residues_work(const cf_knapsack *knapsack, int modulo) {
 
 /* ---- bitmap ---- */
 
-/* Adds to the bitmap of `words` words the same set shifted up by `shift`: from the top down, so that only old bits are
- * read. */
-static void shift_or(uint64_t *bits, int64_t words, int64_t shift) {
-    int64_t whole = shift / 64;
-    int rest = (int)(shift % 64);
-    for (int64_t word = words - 1; word >= whole; word--) {
-        uint64_t moved = bits[word - whole] << rest;
-        if (rest != 0 && word > whole) moved |= bits[word - whole - 1] >> (64 - rest);
-        bits[word] |= moved;
-    }
-}
-
 enum cf_decision cf_knapsack_bitmap(const cf_knapsack *knapsack) {
-    const cf_sums *terms = &knapsack->terms;
-    int64_t target = knapsack->target, words = target / 64 + 1;
-    uint64_t *bits = calloc((size_t)words, sizeof *bits);
+    int64_t target = knapsack->target;
+    uint64_t *bits = cf_sums_bitmap(&knapsack->terms, target);
     if (!bits) return CF_OPEN;
-    bits[0] = 1;
-    for (int k = terms->count - 1; k >= 0; k--) {
-        int64_t left = terms->extent[k] - 1;
-        for (int64_t many = 1; left > 0; many *= 2) { /* 1, 2, 4, ... and a rest: every index is a sum of these */
-            int64_t taken = min(many, left);
-            if (taken <= target / terms->step[k]) shift_or(bits, words, taken * terms->step[k]);
-            left -= taken;
-        }
-    }
     bool hit = bits[target / 64] >> (target % 64) & 1;
     free(bits);
     return hit ? CF_YES : CF_NO;

@@ -118,9 +118,11 @@ static bool leads(matrix from, int64_t rows, int64_t columns, cf_matrix *to) {
 static bool product_by_blas(extents extents, matrix a, matrix b, matrix c) {
     int dtype = c.array->dtype;
     cf_matrix left, right, result;
-    if ((dtype != CF_FLOAT32 && dtype != CF_FLOAT64) || !cf_blas_present() || extents.k == 0) return false;
+    if ((dtype != CF_FLOAT32 && dtype != CF_FLOAT64) || extents.k == 0) return false;
     if (!leads(a, extents.m, extents.k, &left) || !leads(b, extents.k, extents.n, &right)) return false;
     if (!leads(c, extents.m, extents.n, &result) || result.transposed) return false;
+    int64_t lead = left.lead > right.lead ? left.lead : right.lead;
+    if (!cf_blas_takes(extents.m, extents.n, extents.k, lead > result.lead ? lead : result.lead)) return false;
     cf_blas_product(dtype == CF_FLOAT32, extents.m, extents.n, extents.k, left, right, result);
     return true;
 }

@@ -9,6 +9,8 @@
 
 #define REAL float
 #define WIDE double
+#define BITS_OF cf_bits_of_float
+#define OF_BITS cf_float_of_bits
 #define SQRT sqrtf
 #define FABS fabsf
 #define FLOOR floorf

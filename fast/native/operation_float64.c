@@ -1,11 +1,14 @@
 /* float64 operations. */
 #include <math.h>
 
+#include "format.h"
 #include "operation.h"
 #include "vector.h"
 
 #define REAL double
 #define WIDE double
+#define BITS_OF cf_bits_of_double
+#define OF_BITS cf_double_of_bits
 #define SQRT sqrt
 #define FABS fabs
 #define FLOOR floor

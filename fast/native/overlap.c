@@ -102,6 +102,12 @@ static void units_of(const sweep *s, int64_t sum, int64_t *from, int64_t *to) {
     *to = min((start + s->side->width - 1) / s->unit, s->units - 1);
 }
 
+static int64_t elements(const side *s) {
+    double many = 1;
+    for (int k = 0; k < s->sums.count; k++) many *= (double)s->sums.extent[k];
+    return many < 0x1p62 ? (int64_t)many : INT64_C(1) << 62;
+}
+
 static bool mark(void *context, int64_t first, int64_t n, int64_t step) {
     const sweep *s = context;
     for (int64_t k = 0; k < n; k++, first += step) {
@@ -122,9 +128,12 @@ static bool marked(void *context, int64_t first, int64_t n, int64_t step) {
     return false;
 }
 
+/* Visits the elements of a side that lie in the window; ones that lie in one place once, where there must be many. */
 static bool visit(sweep *s, const side *side, cf_visit f) {
+    bool answer;
     int64_t low = s->low - side->first - side->width + 1, high = s->low + s->units * s->unit - side->first;
     s->side = side;
+    if (elements(side) > side->reach && cf_sums_visit_once(&side->sums, low, high, f, s, &answer)) return answer;
     return cf_sums_visit(&side->sums, low, high, f, s);
 }
 
@@ -161,12 +170,6 @@ static bool meet(const side *a, const side *b) {
 }
 
 /* ---- both ---- */
-
-static int64_t elements(const side *s) {
-    double many = 1;
-    for (int k = 0; k < s->sums.count; k++) many *= (double)s->sums.extent[k];
-    return many < 0x1p62 ? (int64_t)many : INT64_C(1) << 62;
-}
 
 static bool sweep_both(const side *a, const side *b, int *by) {
     *by = CF_BY_SWEEP;

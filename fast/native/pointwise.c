@@ -10,10 +10,10 @@
 #include "kernel.h"
 #include "loop.h"
 #include "operation.h"
+#include "stream.h"
 #include "vector.h"
 
 enum { BLOCK = CF_POINTWISE_BLOCK, MOST_SOURCES = 3, MOST_OPERANDS = 4 };
-
 
 static bool is_comparison(int kernel) { return kernel >= CF_KERNEL_EQUAL && kernel <= CF_KERNEL_LESS_EQUAL; }
 
@@ -37,7 +37,8 @@ static bool is_narrow_float(int dtype) { return dtype >= CF_FLOAT16 && dtype <= 
 CHOOSE(uint8_t)
 CHOOSE(uint16_t)
 CHOOSE(uint32_t)
-CHOOSE(uint64_t)
+typedef uint64_t word __attribute__((aligned(4))); /* complex64 is aligned to one component */
+CHOOSE(word)
 
 static void choose_wide(const uint8_t *c, const uint8_t *x, const uint8_t *y, uint8_t *out, int64_t n) {
     for (int64_t i = 0; i < n; i++) memmove(out + 16 * i, (c[i] ? x : y) + 16 * i, 16);
@@ -48,7 +49,7 @@ static void choose(int bytes, const void *c, const void *x, const void *y, void 
     case 1: choose_uint8_t(c, x, y, out, n); return;
     case 2: choose_uint16_t(c, x, y, out, n); return;
     case 4: choose_uint32_t(c, x, y, out, n); return;
-    case 8: choose_uint64_t(c, x, y, out, n); return;
+    case 8: choose_word(c, x, y, out, n); return;
     default: choose_wide(c, x, y, out, n); return;
     }
 }
@@ -85,35 +86,66 @@ void cf_pointwise(int kernel, int dtype, const void *const *sources, int64_t n, 
 typedef struct pointwise {
     const cf_array *const *operands; /* dst, then the sources */
     int kernel, dtype, count;
+    bool in_place; /* dst is identical to a source */
 } pointwise;
 
-/* One block: sources loaded where they are not loose already, the result stored where it cannot lie in place. */
-static void block(const pointwise *call, const int64_t *strides, const int64_t *positions, int64_t n) {
-    uint64_t storage[MOST_OPERANDS][BLOCK * CF_WIDEST / sizeof(uint64_t)];
+/* An innermost run. */
+typedef struct run {
+    const pointwise *call;
+    int64_t first[MOST_OPERANDS], strides[MOST_OPERANDS];
+} run;
+
+/* Elements done .. done + n - 1, n <= BLOCK, to `out`: sources are loaded where they do not lie loose already. */
+static void compute_block(const run *run, int64_t done, int64_t n, void *out) {
+    const pointwise *call = run->call;
+    uint64_t storage[MOST_SOURCES][BLOCK * CF_WIDEST / sizeof(uint64_t)];
     const void *sources[MOST_SOURCES];
     for (int k = 1; k < call->count; k++) {
         const cf_array *source = call->operands[k];
-        if (strides[k] == 1 && source->bits >= 8) {
-            sources[k - 1] = source->data + positions[k] * (source->bits / 8);
+        int64_t stride = run->strides[k], position = run->first[k] + done * stride;
+        if (stride == 1 && source->bits >= 8) {
+            sources[k - 1] = source->data + position * (source->bits / 8);
         } else {
-            cf_element_load(source->bits, source->data, positions[k], strides[k], n, storage[k]);
-            sources[k - 1] = storage[k];
+            cf_element_load(source->bits, source->data, position, stride, n, storage[k - 1]);
+            sources[k - 1] = storage[k - 1];
         }
     }
-    const cf_array *dst = call->operands[0];
-    bool in_place = strides[0] == 1 && dst->bits >= 8;
-    void *out = in_place ? dst->data + positions[0] * (dst->bits / 8) : (uint8_t *)storage[0];
     cf_pointwise(call->kernel, call->dtype, sources, n, out);
-    if (!in_place) cf_element_store(dst->bits, dst->data, positions[0], strides[0], n, storage[0]);
 }
 
-static void run(void *context, const cf_loop *loop, int64_t n, const int64_t *first) {
-    const pointwise *call = context;
-    int64_t strides[MOST_OPERANDS], positions[MOST_OPERANDS];
-    for (int k = 0; k < call->count; k++) strides[k] = loop->strides[k][loop->rank - 1];
+/* As cf_produce: a strip may be longer than a block. */
+static void produce(void *context, int64_t first, int64_t n, void *out) {
+    const run *run = context;
+    int width = cf_loose_bytes(run->call->operands[0]->bits);
     for (int64_t done = 0; done < n; done += BLOCK) {
-        for (int k = 0; k < call->count; k++) positions[k] = first[k] + done * strides[k];
-        block(call, strides, positions, n - done < BLOCK ? n - done : BLOCK);
+        compute_block(run, first + done, n - done < BLOCK ? n - done : BLOCK, (uint8_t *)out + done * width);
+    }
+}
+
+/* A run into where it lies, if dst lies loose there, else through storage. */
+static void compute_run(const run *run, int64_t n) {
+    const cf_array *dst = run->call->operands[0];
+    bool loose = run->strides[0] == 1 && dst->bits >= 8;
+    uint64_t storage[BLOCK * CF_WIDEST / sizeof(uint64_t)];
+    for (int64_t done = 0; done < n; done += BLOCK) {
+        int64_t count = n - done < BLOCK ? n - done : BLOCK, position = run->first[0] + done * run->strides[0];
+        compute_block(run, done, count, loose ? dst->data + position * (dst->bits / 8) : (uint8_t *)storage);
+        if (!loose) cf_element_store(dst->bits, dst->data, position, run->strides[0], count, storage);
+    }
+}
+
+static void visit_run(void *context, const cf_loop *loop, int64_t n, const int64_t *first) {
+    run run = {.call = context};
+    const cf_array *dst = run.call->operands[0];
+    for (int k = 0; k < loop->count; k++) {
+        run.first[k] = first[k];
+        run.strides[k] = loop->strides[k][loop->rank - 1];
+    }
+    int64_t bytes = dst->bits / 8;
+    if (run.strides[0] == 1 && !run.call->in_place && cf_stream_pays(bytes, n)) {
+        cf_stream_run(dst->data + first[0] * bytes, bytes, n, produce, &run);
+    } else {
+        compute_run(&run, n);
     }
 }
 
@@ -128,22 +160,50 @@ static uint8_t *first_element(const cf_array *array) {
     return array->data + array->layout.offset * (array->bits / 8);
 }
 
-/* Contiguous operands in their computing format: one call of the operation over all of them. */
+static bool some_identical(const cf_array *const *operands, int count) {
+    for (int k = 1; k < count; k++) {
+        if (cf_identical(operands[0], operands[k])) return true;
+    }
+    return false;
+}
+
+/* Contiguous operands in their computing format. */
+typedef struct direct {
+    cf_operation operation;
+    const uint8_t *sources[MOST_SOURCES];
+    int64_t width; /* bytes of a source's element */
+    int arity;
+} direct;
+
+static void produce_directly(void *context, int64_t first, int64_t n, void *out) {
+    const direct *direct = context;
+    const void *sources[MOST_SOURCES];
+    for (int k = 0; k < direct->arity; k++) sources[k] = direct->sources[k] + first * direct->width;
+    direct->operation(sources, out, n);
+}
+
+/* One call of the operation over all elements, or a strip at a time where dst is to be streamed. */
 static bool compute_directly(const pointwise *call) {
     const cf_array *dst = call->operands[0];
     if (cf_computing(call->dtype) != call->dtype || call->kernel == CF_KERNEL_WHERE) return false;
     if (!all_contiguous(call->operands, call->count)) return false;
-    const void *sources[MOST_SOURCES];
-    for (int k = 1; k < call->count; k++) sources[k - 1] = first_element(call->operands[k]);
-    cf_operation_of(call->kernel, call->dtype)(sources, first_element(dst), dst->layout.size);
+    direct direct = {cf_operation_of(call->kernel, call->dtype), {NULL}, cf_dtype_bits(call->dtype) / 8, call->count - 1};
+    for (int k = 0; k < direct.arity; k++) direct.sources[k] = first_element(call->operands[k + 1]);
+    int64_t bytes = dst->bits / 8, size = dst->layout.size;
+    if (cf_stream_pays(bytes, size) && !call->in_place) {
+        cf_stream_run(first_element(dst), bytes, size, produce_directly, &direct);
+    } else {
+        produce_directly(&direct, 0, size, first_element(dst));
+    }
     return true;
 }
 
-static void compute(const pointwise *call) {
+static void compute(pointwise *call) {
+    call->in_place = some_identical(call->operands, call->count);
     if (compute_directly(call)) return;
     cf_loop loop;
     cf_loop_build(&loop, call->operands, call->count, false);
-    cf_loop_run(&loop, run, (void *)call);
+    cf_loop_run(&loop, visit_run, call);
 }
 
 static bool one_shape(const cf_array *const *operands, int count) {
@@ -161,7 +221,7 @@ static int call_pointwise(int kernel, const cf_array *const *operands, int count
     if (answer != CF_DONE) return answer;
     if (!one_shape(operands, count)) return cf_door_refuse(operands, count, CF_SHAPE_MISMATCH);
     if (cf_door_wait(operands, 1, count)) return CF_LOST;
-    pointwise call = {operands, kernel, dtypes[count - 2], count};
+    pointwise call = {operands, kernel, dtypes[count - 2], count, false};
     compute(&call);
     return cf_door_leave(operands, count);
 }

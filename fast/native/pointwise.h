@@ -16,5 +16,4 @@ void cf_pointwise(int kernel, int dtype, const void *const *sources, int64_t n, 
 /* Bytes of a loose element. */
 static inline int cf_loose_bytes(int bits) { return bits < 8 ? 1 : bits / 8; }
 
-
 #endif

@@ -41,4 +41,12 @@ int64_t cf_sums_divisor(const cf_sums *sums);
 typedef bool (*cf_visit)(void *context, int64_t first, int64_t n, int64_t step);
 bool cf_sums_visit(const cf_sums *sums, int64_t low, int64_t high, cf_visit visit, void *context);
 
+/* Each sum in [low, high) once, however many indices reach it, as runs of one: the terms need not be sorted. Answers
+ * through *answer as cf_sums_visit does; false, and nothing visited, without memory for a bit per multiple of the
+ * terms' greatest divisor up to `high`. */
+bool cf_sums_visit_once(const cf_sums *sums, int64_t low, int64_t high, cf_visit visit, void *context, bool *answer);
+
+/* Which sums there are up to `last`, a bit each, to be freed; NULL without memory. */
+uint64_t *cf_sums_bitmap(const cf_sums *sums, int64_t last);
+
 #endif

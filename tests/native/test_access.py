@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.native.core import Memory, Strides, bits_of, extents, layout_of, plain
-from tests.native.test_layout import small_layouts
+from tests.native.test_layout import RULES, small_layouts
 
 from counterfoil._native import ffi, lib
 from counterfoil_spec.answers import Answer
@@ -114,8 +114,11 @@ def placed(dtype: Dtype, layout: Strides) -> tuple[bool, Strides, int, int]:
     return bool(plan.keep), plain(plan.layout), plan.first_byte, plan.nbytes
 
 
+Vector = tuple[tuple[int, ...], tuple[int, ...], int, Dtype, bool, tuple[int, ...], int, int]
+
+
 @pytest.mark.parametrize("vector", VECTORS, ids=str)
-def test_placement_vectors(vector: tuple[tuple[int, ...], tuple[int, ...], int, Dtype, bool, tuple[int, ...], int, int]) -> None:
+def test_placement_vectors(vector: Vector) -> None:
     """The named cases of to_device: kept or compacted, strides, offset and bytes."""
     shape, strides, offset, dtype, keep, copied, start, nbytes = vector
     kept, layout, _, length = placed(dtype, Strides(shape, strides, offset))
@@ -163,10 +166,13 @@ def test_bitcast_keeps_every_bit(source: Dtype, target: Dtype, layout: Strides, 
 
 def test_narrowing_refuses_a_shape_past_the_limit() -> None:
     """An element repeated 2^53 times has no room for one more axis; nor has rank 32."""
-    memory, rule = Memory(64), ffi.new("int *")
-    out = ffi.new("cf_array *")
-    assert lib.cf_array_bitcast(out, memory.array(float32, Strides((2**53,), (0,), 0)), uint8.code, rule) == lib.CF_REFUSED
-    assert lib.cf_array_bitcast(out, memory.array(uint4, Strides((1,) * 32, (0,) * 32, 0)), bit.code, rule) == lib.CF_REFUSED
+    memory, rule, out = Memory(64), ffi.new("int *"), ffi.new("cf_array *")
+    repeated = memory.array(float32, Strides((2**53,), (0,), 0))
+    deep = memory.array(uint4, Strides((1,) * 32, (0,) * 32, 0))
+    assert lib.cf_array_bitcast(out, repeated, uint8.code, rule) == lib.CF_REFUSED
+    assert RULES[rule[0]] == "layouts/too-many-elements"
+    assert lib.cf_array_bitcast(out, deep, bit.code, rule) == lib.CF_REFUSED
+    assert RULES[rule[0]] == "arrays/bitcast-rank"
 
 
 # --- who may reach them ----------------------------------------------------------------------------------------------
@@ -213,7 +219,7 @@ def test_only_unclaimed_live_memory_is_retired() -> None:
 
 @given(st.lists(st.sampled_from("ldxr"), min_size=1, max_size=40))
 def test_claims_are_taken_all_or_none_by_kind_of_fault(kinds: list[str]) -> None:
-    """Of live, dead, exclusive and Read-only buffers all written: any dead is named first, then exclusive, then Read."""
+    """Of live, dead, exclusive and Read-only buffers, all written: dead is named first, then exclusive, then Read."""
     memories = [Memory(16) for _ in kinds]
     for kind, memory in zip(kinds, memories, strict=True):
         if kind == "d":

@@ -19,7 +19,7 @@ def layouts(draw: st.DrawFn) -> Strides:
     return Strides(shape, strides, 0).lowest()
 
 
-@settings(max_examples=800)
+@settings(max_examples=400)
 @given(layouts())
 @example(Strides((3, 3, 2), (6, 10, 15), 0))
 @example(Strides((3, 4), (2, 3), 0))
@@ -30,7 +30,7 @@ def test_distinct_is_no_position_twice(layout: Strides) -> None:
     assert bool(lib.cf_layout_is_distinct(layout_of(layout))) == (len(set(positions)) == len(positions))
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(layouts())
 def test_nesting_implies_distinct(layout: Strides) -> None:
     """Where the nesting test says yes, no position is reached twice."""

@@ -38,7 +38,7 @@ def decide(first: tuple[Dtype, Strides], second: tuple[Dtype, Strides]) -> tuple
     return bool(answer), BY[by[0]]
 
 
-@settings(max_examples=600)
+@settings(max_examples=400)
 @given(dtypes, layouts(), dtypes, layouts())
 @example(int4, Strides((3,), (2,), 0), int4, Strides((3,), (2,), 1))
 @example(float32, Strides((3,), (2,), 0), float32, Strides((3,), (2,), 1))
@@ -92,7 +92,7 @@ def test_hard_cases_of_few_elements_are_a_common_position(extent: int, offset: i
     assert bool(lib.cf_overlapping(a, b)) == bool(first & second)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(dtypes, layouts(), dtypes, layouts())
 def test_identical_is_the_same_bits_at_every_index(first: Dtype, a: Strides, second: Dtype, b: Strides) -> None:
     """Identical iff width and shape are equal and every index, of which there is one, lies at the same bits."""
@@ -111,3 +111,22 @@ def test_overlap_looks_through_two_memories_at_their_bytes(a: Strides, b: Stride
     other = Memory(ROOM - 1, offset=1, base=memory.memory.base)
     common = bytes_of(uint8, a) & {byte + 1 for byte in bytes_of(uint8, b)}
     assert bool(lib.cf_overlapping(memory.array(uint8, a), other.array(uint8, b))) == bool(common)
+
+
+@settings(max_examples=150)
+@given(st.sampled_from((bit, int4)), st.integers(3, 9), st.lists(st.integers(1, 30), min_size=2, max_size=3), st.data())
+def test_windows_of_packed_elements_are_swept_place_by_place(
+    dtype: Dtype, extent: int, steps: list[int], data: st.DataObject
+) -> None:
+    """Packed layouts that reach few places from many indices, against sets of bytes."""
+    a = Strides((extent,) * (len(steps) + 1), (*steps, steps[0]), data.draw(st.integers(0, 200)))
+    b = Strides((2, 2), (data.draw(st.integers(1, 300)), data.draw(st.integers(1, 9))), data.draw(st.integers(0, 300)))
+    answer, _ = decide((dtype, a), (dtype, b))
+    assert answer == bool(bytes_of(dtype, a) & bytes_of(dtype, b))
+
+
+def test_many_indices_of_few_places_are_looked_at_once() -> None:
+    """6 * 10^11 indices that reach every other byte, beside bits of a byte between, then of one of theirs."""
+    crowd = Strides((200, 200, 200, 200, 200, 2), (48, 80, 112, 176, 208, 4), 0)
+    assert decide((bit, crowd), (bit, Strides((2,), (3,), 62009))) == (False, "sweep")
+    assert decide((bit, crowd), (bit, Strides((2,), (7,), 62012)))[0]

@@ -13,7 +13,7 @@ from counterfoil_reference.devices import Device
 from counterfoil_reference.layouts import Layout
 from counterfoil_reference.moves import Shape
 from counterfoil_reference.places import host
-from counterfoil_reference.work import submit_fill
+from counterfoil_reference.work import queue
 from counterfoil_spec.arguments import instance, integers
 from counterfoil_spec.dtypes import Dtype
 from counterfoil_spec.interface import Access, MemoryKind, Value
@@ -208,15 +208,19 @@ def empty(
 def _clear_tail(buffer: Buffer, used: int) -> None:
     """Zero the last byte of fresh memory past its first ``used`` bits, if any are used.
 
-    The host stores it at once where it addresses the memory; elsewhere a fill of that byte is pending.
+    The host does it at once where it addresses the memory; elsewhere it is pending on the device.
     """
-    if used:
-        last = buffer.view(buffer.nbytes - 1, 1)
-        kept = last.memory.read(last.first, 1)[0] & (1 << used) - 1
-        if last.memory.on_host:
-            last.memory.write(last.first, bytes([kept]))
-        else:
-            submit_fill(last, kept)
+    if used == 0:
+        return
+    last = buffer.view(buffer.nbytes - 1, 1)
+
+    def work() -> None:
+        last.memory.write(last.first, bytes([last.memory.read(last.first, 1)[0] & (1 << used) - 1]))
+
+    if last.memory.on_host:
+        work()
+    else:
+        queue(last.device, work, (), (last,))
 
 
 def host_array(dtype: Dtype, shape: Sequence[int]) -> Array:

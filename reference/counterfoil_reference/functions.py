@@ -12,7 +12,7 @@ from math import isqrt
 from typing import Final, NamedTuple
 
 from counterfoil_reference.domains import is_odd
-from counterfoil_reference.numbers import INFINITE, ZERO, Format, Number, encode
+from counterfoil_reference.numbers import INFINITE, ONE, ZERO, Format, Number, encode
 from counterfoil_reference.series import (
     UNITS,
     arctan_series,
@@ -58,14 +58,15 @@ def enclose(name: str, arguments: tuple[Number, ...], bits: int = FIRST_BITS) ->
 
     A result of magnitude over ``2**16384`` has a high end that is merely larger; under ``2**-16384``, a low end of 0.
     """
-    if name in _EXPONENTIALS and size(arguments[0]) > _HUGE and not (name == "expm1" and arguments[0].sign):
-        x = arguments[0]
+    x = arguments[0]
+    if name in _EXPONENTIALS and size(x) > _HUGE and not (name == "expm1" and x.sign):
         return _beyond(bool(x.sign) and name != "sinh" and name != "cosh", x.sign if name == "sinh" else 0, size(x))
     if name == "pow":
         return _power(arguments[0], arguments[1], bits)
-    if name in _NEAR_IDENTITY and _NEAR_IDENTITY[name] * size(arguments[0]) <= -bits - 2:
-        x = arguments[0]
-        return _ends(Approx(x.mantissa << bits + 1, x.mantissa * 2, x.exponent - bits - 1), x.sign)
+    if name in _NEAR_IDENTITY and _NEAR_IDENTITY[name] * size(x) <= -bits - 2:
+        return _beside(x, _grows(name, x.sign), bits)
+    if name in _NEAR_ONE and size(x) <= -bits - 2:
+        return _beside(ONE, name == "cosh" or (name != "cos" and not x.sign), bits)
     return _ends(_relative(lambda w: _CORES[name](arguments, w, bits), bits + _headroom(name, arguments), bits))
 
 
@@ -78,6 +79,18 @@ def _beyond(vanishes: bool, sign: int, power: int) -> Enclosure:
     """The enclosure of ``e**t`` (or ``2**t``), ``2**14 <= |t| < 2**power``, with a sign."""
     low, high = (ZERO, Number(0, 1, -16384)) if vanishes else (Number(0, 1, 16384), Number(0, 1, 1 << power + 1))
     return _signed((low, high), sign)
+
+
+def _grows(name: str, sign: int) -> bool:
+    """Whether a function near the identity is larger in magnitude than its argument of that sign."""
+    return {"expm1": sign == 0, "log1p": sign == 1}.get(name, name in ("tan", "asin", "sinh"))
+
+
+def _beside(x: Number, grows: bool, bits: int) -> Enclosure:
+    """From a number to it times ``1 + 2**-bits``, or (not ``grows``) times ``1 - 2**-bits``; strictly inside."""
+    far = Number(0, (x.mantissa << bits) + (x.mantissa if grows else -x.mantissa), x.exponent - bits)
+    near = x._replace(sign=0)
+    return _signed((near, far) if grows else (far, near), x.sign)
 
 
 def _signed(enclosure: Enclosure, sign: int) -> Enclosure:
@@ -370,6 +383,8 @@ def _power(x: Number, y: Number, bits: int) -> Enclosure:
     power = t.value.bit_length() + t.exponent
     if power > _HUGE + 1:
         return _beyond(t.value < 0, sign, power + 1)
+    if power <= -bits - 2:
+        return _signed(_beside(ONE, t.value > 0, bits), sign)
     width = bits + _SLACK
     wide = width + max(size(y), 0) + 40
     return _ends(_relative(lambda w: _exponential(_product(_logarithm(magnitude, wide), y), w), width, bits), sign)
@@ -414,6 +429,8 @@ _CORES: Final[dict[str, _Core]] = {
     "cos": _cos, "tan": _tan, "asin": _asin, "acos": _acos, "atan": _atan, "sinh": _sinh, "cosh": _cosh,
     "tanh": _tanh, "erf": _erf, "atan2": _atan2,
 }  # fmt: skip
+
+_NEAR_ONE: Final = frozenset({"exp", "exp2", "cos", "cosh"})
 
 _EXPONENTIALS: Final = frozenset({"exp", "exp2", "expm1", "sinh", "cosh"})
 

@@ -83,7 +83,7 @@ class Memory:
 
     def read(self, first: int, nbytes: int) -> bytes:
         """The bytes as they are now."""
-        return bytes(self.data[first : first + nbytes])
+        return bytes(memoryview(self.data)[first : first + nbytes])
 
     def write(self, first: int, data: bytes) -> None:
         """Overwrite the bytes from ``first`` on."""

@@ -245,3 +245,36 @@ def test_borrowed_arrays_show_each_others_writes() -> None:
     assert a.to_values() == [1, 7] and a.borrow(HOST) is a and a.borrow(cf.simulated("far")) is None
     a.buffer.free("freed")
     refusal("memory/dead", lambda: b.borrow(HOST), function="borrow", why="freed")
+
+
+def test_a_compacted_copy_ends_in_zero_bits() -> None:
+    """arrays/fresh-tail: past the last element gathered, the last byte is zero, whatever the memory held."""
+    spread = cf.from_values(cf.int4, [5], [1, 2, 3, 4, 5]).move(cf.Slice(cf.Range(0, 3, 2)))
+    assert spread is not None
+    cf.inspection.poison(255)
+    try:
+        copies = [spread.to_device(device) for device in (HOST, cf.simulated("far"))]
+    finally:
+        cf.inspection.poison(None)
+    for copied in copies:
+        copied.buffer.wait(cf.READ)
+        assert bytes_of(copied.buffer) == b"\x31\x05"
+
+
+def test_a_copy_waits_for_the_last_write_of_one_and_every_use_of_the_other() -> None:
+    """Where the host moves the bytes it waits first: for what wrote the source, and for what reads the destination."""
+    near = cf.simulated("near", True)
+    a, b = cf.empty(near, cf.uint8, [1]), cf.empty(near, cf.uint8, [1])
+    for copy in (lambda: cf.transfer(a, b), lambda: cf.submit_copy(a.buffer, b.buffer)):
+        start = near.submitted
+        seen: list[bytes] = []
+        before = bytes_of(b.buffer)
+        cf.submit(near, lambda view, seen=seen: seen.append(bytes(view)), [b.buffer], [])
+        cf.submit(near, fill(0), [a.buffer], [])
+        cf.submit(near, fill(0), [], [])
+        copy()
+        assert state(near) == (start + 3, start + 1) and seen == [before]
+        near.advance(2)
+        cf.submit(near, fill(start + 5), [], [a.buffer])
+        copy()
+        assert bytes_of(b.buffer) == bytes([start + 5])

@@ -163,10 +163,9 @@ def _function_room(name: str, dtype: Dtype, sources: tuple[int, ...], result: in
     wide = BINARY64 if form is BINARY64 else BINARY32
     bound = KERNELS[name].ulps
     assert bound is not None
-    low, high = enclosure
-    if min(functions.size(low), functions.size(high)) > 16000:
+    if min(map(functions.size, enclosure)) > 16000:
         return None  # past every format
-    unit = max(functions.size(max(low, high, key=functions.size)) - wide.precision, wide.least)
+    (low, high), unit = _with_unit(name, tuple(decode(form, code) for code in sources), wide, enclosure)
     exponent = min(low.exponent, high.exponent, unit)
     more = bound[wide is BINARY64] << unit - exponent
     lowest = _inner_code(wide, _scaled(low, exponent) - more, exponent, False)
@@ -174,6 +173,25 @@ def _function_room(name: str, dtype: Dtype, sources: tuple[int, ...], result: in
     if form is wide:
         return Between(lowest, highest)
     return Between(encode(form, decode(wide, lowest)), encode(form, decode(wide, highest)))
+
+
+def _with_unit(
+    name: str, arguments: tuple[Number, ...], wide: Format, enclosure: functions.Enclosure
+) -> tuple[functions.Enclosure, int]:
+    """The power of two of a unit in the last place of the value enclosed, and an enclosure that tells.
+
+    A value that is not exactly its enclosure's end lies strictly inside, so an outer end that is a power of two
+    belongs to the binade above. The precision is raised until both ends are of one binade.
+    """
+    bits = functions.FIRST_BITS
+    while True:
+        inner, outer = reversed(enclosure) if enclosure[0].sign else enclosure
+        top = functions.size(outer) - (inner != outer and outer.mantissa & (outer.mantissa - 1) == 0)
+        units = {max(size - wide.precision, wide.least) for size in (functions.size(inner), top)}
+        if len(units) == 1 or inner.mantissa == 0:
+            return enclosure, max(units)
+        bits *= 2
+        enclosure = functions.enclose(name, arguments, bits)
 
 
 def _scaled(x: Number, exponent: int) -> int:

@@ -151,10 +151,19 @@ def glue_object(tools: Toolchain, sources: Path) -> Path:
         with contextlib.redirect_stdout(None):
             builder.emit_c_code(str(draft))
         draft.replace(generated)
-    flags = [*GLUE_FLAGS, f"-I{sysconfig.get_path('include')}"]
-    if LIMITED_API:
-        flags.append("-DPy_LIMITED_API=0x030B0000")
-    return compile_object(tools, generated, sources, flags)
+    return compile_object(tools, generated, sources, python_flags())
+
+
+def python_flags() -> list[str]:
+    """The flags for C that includes Python.h."""
+    limited = ["-DPy_LIMITED_API=0x030B0000"] if LIMITED_API else []
+    return [*GLUE_FLAGS, f"-I{sysconfig.get_path('include')}", *limited]
+
+
+def python_objects(tools: Toolchain, sources: Path) -> list[Path]:
+    """One object for each C file of sources/python: what is called from Python without cffi in between."""
+    flags = [*python_flags(), "-Wall", "-Wextra"]
+    return [compile_object(tools, source, sources, flags) for source in sorted((sources / "python").glob("*.c"))]
 
 
 def link(tools: Toolchain, objects: Sequence[Path], target: Path, flags: Sequence[str]) -> Path:
@@ -180,7 +189,7 @@ def build_extension(sources: Path = FAST / "native", output: Path = FAST / "coun
     Raises BuildError with the compiler's words.
     """
     tools = Toolchain.find(sanitize)
-    objects = [*core_objects(tools, sources), glue_object(tools, sources)]
+    objects = [*core_objects(tools, sources), glue_object(tools, sources), *python_objects(tools, sources)]
     return link(tools, objects, output / f"_native{SUFFIX}", ["-shared", "-pthread"])
 
 

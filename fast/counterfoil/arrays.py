@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from counterfoil import placement, views
+from counterfoil import indexing, placement, views
 from counterfoil._native import ffi, lib
 from counterfoil.buffers import Buffer, access_lost, allocate
 from counterfoil.devices import Device
+from counterfoil.handles import Handle
 from counterfoil.interchange import Interchange
 from counterfoil.layouts import Layout, Shape, layout_of
 from counterfoil.moves import MOVED, REFUSED, RULES, encoded, move_refusal
@@ -24,29 +25,24 @@ from counterfoil_spec.moves import Move
 from counterfoil_spec.refusals import Refusal, refuse
 
 _ARRAY = ffi.typeof("cf_array *")
+_ADDRESS = ffi.typeof("uintptr_t")
 _BITS = ffi.typeof("uint64_t[2]")
-_new, _blank = ffi.new, object.__new__
-_get, _set, _view = lib.cf_array_get, lib.cf_array_set, lib.cf_array_view
+_blank = object.__new__
 
 
-class Array(Operators, Interchange):
+class Array(Handle, Operators, Interchange):
     """``Array(dtype, layout, buffer)``: elements of a dtype laid out over a buffer.
 
-    Refuses memory/dead, arrays/past-the-end and arrays/misaligned. ``_c`` is the core's structure; it points into the
-    buffer's, which ``_buffer`` keeps.
+    Refuses memory/dead, arrays/past-the-end and arrays/misaligned. The base class holds the core's structure (``_c``),
+    which points into the buffer's, and does kernels, moves and basic indexing without a call through cffi.
     """
 
-    __slots__ = ("__weakref__", "_buffer", "_c", "_dtype")
-
-    _c: Any
-    _buffer: Buffer
-    _dtype: Dtype
+    __slots__ = ()
 
     def __init__(self, dtype: Dtype, layout: Layout, buffer: Buffer) -> None:
         self._dtype = instance("dtype", dtype, Dtype)
         instance("layout", layout, Layout)
         self._buffer = instance("buffer", buffer, Buffer)
-        self._c = _new(_ARRAY)
         rule = lib.cf_array_make(self._c, dtype.code, layout._c, buffer._c)
         if rule:
             raise _construction_refusal(RULES[rule], dtype, buffer)
@@ -59,7 +55,7 @@ class Array(Operators, Interchange):
     @property
     def layout(self) -> Layout:
         """Where elements lie."""
-        c = _new("cf_layout *")
+        c = ffi.new("cf_layout *")
         c[0] = self._c.layout
         return layout_of(c)
 
@@ -74,26 +70,9 @@ class Array(Operators, Interchange):
         return self._buffer.device
 
     @property
-    def shape(self) -> Shape:
-        """The extents."""
-        layout = self._c.layout
-        return tuple(ffi.unpack(layout.shape, layout.rank))
-
-    @property
     def size(self) -> int:
         """The number of elements."""
         return int(self._c.layout.size)
-
-    def move(self, move: Move) -> Array | None:
-        """The array seen through a move; None for a reshape that no strides express. Refuses as ``move_shape``."""
-        kind, count, params = encoded(move)
-        c = _new(_ARRAY)
-        answer = _view(c, self._c, kind, count, params)
-        if answer == MOVED:
-            return array_of(c, self._buffer, self._dtype)
-        if answer == REFUSED:
-            raise move_refusal(move, self.shape, ffi.addressof(self._c, "layout"))
-        return None
 
     def bitcast(self, dtype: Dtype) -> Array | None:
         """The same bits read as another dtype, None where the layout does not divide or the result is misaligned.
@@ -101,10 +80,10 @@ class Array(Operators, Interchange):
         Narrowing appends an axis of stride 1, widening removes one. Refuses memory/dead and arrays/bitcast-rank.
         """
         instance("dtype", dtype, Dtype)
-        c, rule = _new(_ARRAY), _new("int *")
-        answer = lib.cf_array_bitcast(c, self._c, dtype.code, rule)
+        result, rule = blank(self._buffer, dtype), ffi.new("int *")
+        answer = lib.cf_array_bitcast(result._c, self._c, dtype.code, rule)
         if answer == MOVED:
-            return array_of(c, self._buffer, dtype)
+            return result
         if answer == REFUSED:
             self._buffer.require_alive("bitcast")
             raise refuse("arrays/bitcast-rank", dtype=dtype.name, rank=len(self.shape))
@@ -115,28 +94,6 @@ class Array(Operators, Interchange):
         if instance("dtype", dtype, Dtype) is not self._dtype:
             raise refuse("arrays/expect", wanted=dtype.name, found=self._dtype.name)
         return self
-
-    def get(self, index: Sequence[int]) -> Value:
-        """The element at an index.
-
-        Refuses arrays/index-rank, arrays/index-range, memory/dead, memory/exclusive, memory/off-host, memory/lost.
-        """
-        entries = self._index(index)
-        bits = _new(_BITS)
-        answer = _get(self._c, entries, bits)
-        if answer:
-            raise access_refusal("get", self, answer)
-        return from_bits(self._dtype, (bits[0], bits[1]))
-
-    def set(self, index: Sequence[int], value: Value) -> None:
-        """Store a value at an index; stores to a sub-byte element's neighbours, from any thread, are kept.
-
-        Refuses what ``get`` does, and dtypes/value-type, dtypes/value-range, memory/read-only, arrays/repeated.
-        """
-        entries = self._index(index)
-        answer = _set(self._c, entries, value_bits(self._dtype, value))
-        if answer:
-            raise access_refusal("set", self, answer, writing=True)
 
     def to_values(self) -> list[Value]:
         """The elements in C order; refuses memory/dead, memory/exclusive, memory/off-host, memory/lost."""
@@ -166,9 +123,9 @@ class Array(Operators, Interchange):
         buffer = self._buffer.borrow(device)
         if buffer is None or buffer is self._buffer:
             return None if buffer is None else self
-        c = _new(_ARRAY)
-        lib.cf_array_rebuffer(c, self._c, buffer._c)
-        return array_of(c, buffer, self._dtype)
+        result = blank(buffer, self._dtype)
+        lib.cf_array_rebuffer(result._c, self._c, buffer._c)
+        return result
 
     def reading(self) -> AbstractContextManager[Any]:
         """The elements as a read-only ndarray under a claim while a ``with`` block runs.
@@ -189,6 +146,38 @@ class Array(Operators, Interchange):
         """
         return views.export(self, "export")
 
+    def _cast(self) -> Any:
+        """The structure as cffi sees it, for ``_c``. AttributeError for an array made without a buffer."""
+        assert self._buffer is not None
+        return ffi.cast(_ARRAY, self._address)
+
+    def _moved(self, move: Move) -> Array | None:
+        """``move`` for a move not encoded yet, and why one is refused."""
+        view = self._view(encoded(move))
+        if view is NotImplemented:
+            raise move_refusal(move, self.shape, ffi.addressof(self._c, "layout"))
+        return view  # type: ignore[no-any-return]
+
+    def _indexed(self, key: object) -> Array:
+        """``self[key]`` for the keys that the base class does not do, and what is wrong with a key."""
+        return indexing.indexed(self, key)
+
+    def _get(self, index: Sequence[int]) -> Value:
+        """``get`` of any index, waiting, and what is wrong."""
+        entries = self._index(index)
+        bits = ffi.new(_BITS)
+        answer = lib.cf_array_get(self._c, entries, bits)
+        if answer:
+            raise access_refusal("get", self, answer)
+        return from_bits(self._dtype, (bits[0], bits[1]))
+
+    def _set(self, index: Sequence[int], value: Value) -> None:
+        """``set`` of any index and value, waiting, and what is wrong."""
+        entries = self._index(index)
+        answer = lib.cf_array_set(self._c, entries, value_bits(self._dtype, value))
+        if answer:
+            raise access_refusal("set", self, answer, writing=True)
+
     def _index(self, index: Sequence[int]) -> Shape:
         entries = integers("index", index)
         shape = self.shape
@@ -200,10 +189,9 @@ class Array(Operators, Interchange):
         return entries
 
 
-def array_of(c: Any, buffer: Buffer, dtype: Dtype) -> Array:
-    """An Array around a structure of the core that points into the buffer's."""
+def blank(buffer: Buffer, dtype: Dtype) -> Array:
+    """An array of a buffer and a dtype whose structure the caller writes."""
     array = _blank(Array)
-    array._c = c
     array._buffer = buffer
     array._dtype = dtype
     return array
@@ -213,17 +201,11 @@ def fresh(device: Device, dtype: Dtype, shape: Shape, kind: MemoryKind = MemoryK
     """A fresh C-contiguous array of a shape known to be within the limits."""
     size = math.prod(shape)
     buffer = allocate(device, -(-size * dtype.bits // 8), kind)
-    c = _new(_ARRAY)
-    lib.cf_array_contiguous(c, dtype.code, len(shape), shape, buffer._c)
-    array = array_of(c, buffer, dtype)
+    array = blank(buffer, dtype)
+    array._contiguous(dtype.code, shape, int(ffi.cast(_ADDRESS, buffer._c)))
     if size * dtype.bits % 8:
         placement.zero_tail(array)
     return array
-
-
-def structure() -> Any:
-    """An empty structure of the core for an array to come."""
-    return _new(_ARRAY)
 
 
 def filled(array: Array, loose: bytes) -> Array:

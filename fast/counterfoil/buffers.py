@@ -32,16 +32,15 @@ class Memory:
     the older buffers. ``consumed``: the donation that holds the memory exclusive has consumed it.
     """
 
-    __slots__ = ("__weakref__", "_handle", "c", "consumed", "device", "keep", "nbytes", "order", "why")
+    keep: object = None
+    why: str | None = None
+    order: Order | None = None
+    consumed = False
 
-    def __init__(self, c: Any, device: Device, nbytes: int, keep: object = None) -> None:
+    def __init__(self, c: Any, device: Device, nbytes: int) -> None:
         self.c = c
         self.device = device
         self.nbytes = nbytes
-        self.keep = keep
-        self.why: str | None = None
-        self.order: Order | None = None
-        self.consumed = False
 
     def __del__(self, _destroy: Callable[[Any], None] = lib.cf_memory_destroy) -> None:
         self.device._live.pop(id(self), None)
@@ -269,14 +268,14 @@ def allocate(device: Device, nbytes: int, kind: MemoryKind = MemoryKind.DEVICE) 
         raise refuse("memory/makes-no-memory", device=device.name, nbytes=nbytes)
     if device.timeline.why is not None:
         raise device.timeline.lost()
-    if device._budget is None:
+    if device._budget is None or not nbytes:
         memory = _created(device, nbytes)
     else:
         with _guard:
             used = device.live_bytes()
-            memory = _created(device, nbytes) if not nbytes or used + nbytes <= (device._budget or 0) else None
-        if memory is None:
-            raise device.exhausted(nbytes, used)
+            if used + nbytes > device._budget:
+                raise device.exhausted(nbytes, used)
+            memory = _created(device, nbytes)
     if _poison is not None:
         fill_bytes(memory, _poison)
     return buffer_of(memory, 0, nbytes, device, device.addressable or kind is not MemoryKind.DEVICE)
@@ -287,7 +286,8 @@ def adopt(device: Device, base: Any, nbytes: int, keep: object, flags: int) -> B
     c = lib.cf_memory_adopt(base, nbytes, device.timeline.c, ffi.NULL, flags)
     if not c:
         raise MemoryError
-    memory = Memory(c, device, nbytes, keep)
+    memory = Memory(c, device, nbytes)
+    memory.keep = keep
     return buffer_of(memory, 0, nbytes, device, device.addressable)
 
 

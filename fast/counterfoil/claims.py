@@ -55,7 +55,7 @@ class Claims:
         lib.cf_claims_release([buffer._c for buffer in held], len(held))
 
     def exclusive(self, buffer: Buffer) -> bool:
-        """Whether the buffer's memory was donated and is held exclusive; refuses claims/ended and claims/not-claimed."""
+        """Whether the memory was donated and is held exclusive; refuses claims/ended and claims/not-claimed."""
         memory = self._memory("exclusive", buffer)
         return any(donated.memory is memory for donated in self._exclusive)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from counterfoil._native import ffi, lib
-from counterfoil.arrays import Array, array_of, filled, fresh
+from counterfoil.arrays import Array, blank, filled, fresh
 from counterfoil.buffers import adopt
 from counterfoil.devices import Device, host
 from counterfoil.layouts import Shape, check_shape
@@ -21,7 +21,6 @@ from counterfoil_spec.interface import MemoryKind
 from counterfoil_spec.limits import MAX_ELEMENTS, MAX_RANK, MAX_VIEW_RANK
 from counterfoil_spec.refusals import refuse, shown
 
-_ARRAY = ffi.typeof("cf_array *")
 _HOST = host()
 _DEVICE = MemoryKind.DEVICE
 
@@ -89,9 +88,9 @@ def over_memory(dtype: Dtype, shape: Shape, base: Any, nbytes: int, keep: object
     """The C-contiguous host array over aligned foreign bytes that ``keep`` holds."""
     flags = lib.CF_MEMORY_EXPORTED | (lib.CF_MEMORY_READ if readonly else 0)
     buffer = adopt(_HOST, base, nbytes, keep, flags)
-    c = ffi.new(_ARRAY)
-    lib.cf_array_contiguous(c, dtype.code, len(shape), shape, buffer._c)
-    return array_of(c, buffer, dtype)
+    array = blank(buffer, dtype)
+    lib.cf_array_contiguous(array._c, dtype.code, len(shape), shape, buffer._c)
+    return array
 
 
 def _over(dtype: Dtype, view: memoryview) -> Array:

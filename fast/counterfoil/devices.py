@@ -130,7 +130,4 @@ def simulated(name: str, addressable: bool = False) -> Simulated:
 def cuda(ordinal: int) -> Device:
     """The CUDA device of that ordinal; refuses memory/backend-unavailable."""
     integer("ordinal", ordinal)
-    raise refuse(
-        "memory/backend-unavailable", backend="cuda", why="the CUDA backend is not part of this installation"
-    )
-
+    raise refuse("memory/backend-unavailable", backend="cuda", why="the CUDA backend is not part of this installation")

@@ -23,7 +23,7 @@ class MappedFile:
         self.mapping = mapping
 
     def require_whole(self, nbytes: int) -> None:
-        """Refuse memory/file where the file was cut short: touching mapped bytes past its end would kill the process."""
+        """Refuse memory/file for a file cut short: touching mapped bytes past its end would kill the process."""
         if self.mapping.size() < nbytes:
             raise _file("copy", self.path, "the file was cut short")
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from counterfoil._native import lib
 from counterfoil.arrays import Array
-from counterfoil.buffers import Buffer, take_raised
+from counterfoil.buffers import Buffer
 from counterfoil.devices import Device
 from counterfoil.layouts import list_of
 from counterfoil.placement import touched
+from counterfoil.timeline import take_raised
 from counterfoil_spec.answers import Answer
 from counterfoil_spec.arguments import instance
 from counterfoil_spec.interface import Access
@@ -45,7 +46,10 @@ def answer_of(code: int, written: Sequence[Array], read: Sequence[Array]) -> Ans
         return ANSWERS[code]
     raised = take_raised()
     if raised is not None:
-        raise raised
+        try:
+            raise raised
+        finally:
+            del raised  # its traceback names this frame: a cycle that would keep the operands alive
     operands = [*written, *read]
     lost = lib.cf_door_lost([array._c for array in operands], len(written), len(operands))
     raise operands[lost].buffer.lost(lost < len(written))

@@ -12,30 +12,29 @@ from typing import Any
 
 import numpy as np
 
-from counterfoil import arrays, kernels
+from counterfoil import kernels
+from counterfoil._native import lib
+from counterfoil.arrays import Array, fresh
 from counterfoil.devices import host
 from counterfoil.door import refused
-from counterfoil.layouts import Shape, broadcast_shape, list_of
-from counterfoil.numbers import Value, loose_of_values
+from counterfoil.layouts import Shape, broadcast_shape, check_shape, list_of
+from counterfoil.moves import encode
+from counterfoil.numbers import Value
 from counterfoil.placement import store
 from counterfoil.programs import result_dtype
 from counterfoil_spec.answers import Answer
 from counterfoil_spec.arguments import instance, integers
 from counterfoil_spec.dtypes import Dtype
 from counterfoil_spec.expressions import Node, node
-from counterfoil_spec.kernels import KERNELS, Family
-from counterfoil_spec.moves import Broadcast
+from counterfoil_spec.kernels import KERNELS
 from counterfoil_spec.refusals import refuse, shown
 
-Array = arrays.Array
+_HOST = host()
+_BROADCAST: int = lib.CF_BROADCAST
+_DONE = Answer.DONE
 
 SCALARS = (bool, int, float, complex, np.generic)
 """What counts as a scalar beside an array."""
-
-
-def __getattr__(name: str) -> Callable[..., Array]:
-    """The functions of the table are this module's attributes; any other name is none."""
-    raise AttributeError(f"no function is called {name}")
 
 
 def where(c: Any, x: Any, y: Any, out: Array | None = None) -> Array:
@@ -102,17 +101,22 @@ def _unary(name: str) -> Callable[..., Array]:
     def function(x: Array, out: Array | None = None) -> Array:
         return _pointwise(name, [instance("x", x, Array)], x.dtype, out)
 
-    return function
+    return _named(name, function)
 
 
 def _binary(name: str) -> Callable[..., Array]:
     result = KERNELS[name].result
 
+    kernel = getattr(kernels, name)
+
     def function(x: Any, y: Any, out: Array | None = None) -> Array:
+        if out is None and type(x) is type(y) is Array and x.shape == y.shape:
+            out = fresh(_HOST, result or x._dtype, x.shape)
+            return _checked(name, kernel(out, x, y), out, x, y)
         operands = _operands("x y", x, y)
         return _pointwise(name, operands, result or operands[0].dtype, out)
 
-    return function
+    return _named(name, function)
 
 
 def _reduction(name: str) -> Callable[..., Array]:
@@ -125,7 +129,7 @@ def _reduction(name: str) -> Callable[..., Array]:
         target = _target(out, result or x.dtype, kept)
         return _checked(name, kernel(target, x, axes), target, x)
 
-    return function
+    return _named(name, function)
 
 
 def _along(name: str) -> Callable[..., Array]:
@@ -135,23 +139,10 @@ def _along(name: str) -> Callable[..., Array]:
         target = _target(out, instance("x", x, Array).dtype, x.shape)
         return _checked(name, kernel(target, x, axis), target, x)
 
-    return function
+    return _named(name, function)
 
 
-_MAKERS: dict[Family, Callable[[str], Callable[..., Array]]] = {
-    Family.COPY: _unary,
-    Family.UNARY: _unary,
-    Family.BINARY: _binary,
-    Family.COMPARE: _binary,
-    Family.REDUCE: _reduction,
-    Family.ARG: _reduction,
-    Family.SCAN: _along,
-    Family.SOFTMAX: _along,
-}
-
-
-def _named(name: str, family: Family) -> Callable[..., Array]:
-    function = _MAKERS[family](name)
+def _named(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The kernel ``{name}`` into ``out`` or a fresh host array; raises what it refuses."
     return function
@@ -165,15 +156,16 @@ def _pointwise(name: str, operands: list[Array], dtype: Dtype, out: Array | None
 
 def _checked(name: str, answer: Answer, target: Array, *sources: Array) -> Array:
     """``target`` if the kernel is done; raises what it answered."""
+    if answer is _DONE:
+        return target
     if answer is Answer.DECLINED:
         raise refuse("door/declined", function=name)
-    if answer:
-        refused(name, answer, [target, *sources])
-    return target
+    refused(name, answer, [target, *sources])
+    raise AssertionError(f"{answer.name} refuses nothing")
 
 
 def _target(out: Array | None, dtype: Dtype, shape: Shape) -> Array:
-    return arrays.fresh(host(), dtype, shape) if out is None else instance("out", out, Array)
+    return fresh(_HOST, dtype, shape) if out is None else instance("out", out, Array)
 
 
 def _operands(names: str, *given: Any) -> list[Array]:
@@ -190,7 +182,9 @@ def _operands(names: str, *given: Any) -> list[Array]:
 
 
 def _scalar(dtype: Dtype, value: Value) -> Array:
-    return arrays.filled(arrays.fresh(host(), dtype, ()), loose_of_values(dtype, [value]))
+    array = fresh(_HOST, dtype, ())
+    array.set((), value)
+    return array
 
 
 def _plain(value: Any) -> Any:
@@ -212,9 +206,12 @@ def _broadcast(operands: list[Array]) -> tuple[Shape, list[Array]]:
 
 
 def _seen(array: Array, shape: Shape) -> Array:
-    view = array if array.shape == shape else array.move(Broadcast(shape))
-    assert view is not None
-    return view
+    if array.shape == shape:
+        return array
+    view = array._view(encode(_BROADCAST, len(shape), shape))
+    if not isinstance(view, Array):  # more elements than a layout may have
+        check_shape(shape)
+    return view  # type: ignore[no-any-return]
 
 
 def _axes(axis: int | Sequence[int] | None, rank: int) -> Shape:
@@ -223,6 +220,55 @@ def _axes(axis: int | Sequence[int] | None, rank: int) -> Shape:
     return integers("axis", axis if isinstance(axis, Iterable) else (axis,))
 
 
-globals().update({name: _named(name, row.family) for name, row in KERNELS.items() if row.family in _MAKERS})
-
-__all__ = [name for name in KERNELS if name in globals()]
+copy = _unary("copy")
+neg = _unary("neg")
+recip = _unary("recip")
+abs = _unary("abs")
+sign = _unary("sign")
+sqrt = _unary("sqrt")
+floor = _unary("floor")
+ceil = _unary("ceil")
+round = _unary("round")
+trunc = _unary("trunc")
+exp = _unary("exp")
+exp2 = _unary("exp2")
+log = _unary("log")
+log2 = _unary("log2")
+log1p = _unary("log1p")
+expm1 = _unary("expm1")
+sin = _unary("sin")
+cos = _unary("cos")
+tan = _unary("tan")
+asin = _unary("asin")
+acos = _unary("acos")
+atan = _unary("atan")
+sinh = _unary("sinh")
+cosh = _unary("cosh")
+tanh = _unary("tanh")
+erf = _unary("erf")
+add = _binary("add")
+sub = _binary("sub")
+mul = _binary("mul")
+fdiv = _binary("fdiv")
+idiv = _binary("idiv")
+mod = _binary("mod")
+pow = _binary("pow")
+atan2 = _binary("atan2")
+maximum = _binary("maximum")
+minimum = _binary("minimum")
+bitwise_and = _binary("bitwise_and")
+bitwise_or = _binary("bitwise_or")
+bitwise_xor = _binary("bitwise_xor")
+equal = _binary("equal")
+not_equal = _binary("not_equal")
+less = _binary("less")
+less_equal = _binary("less_equal")
+sum = _reduction("sum")
+prod = _reduction("prod")
+max = _reduction("max")
+min = _reduction("min")
+mean = _reduction("mean")
+argmax = _reduction("argmax")
+argmin = _reduction("argmin")
+cumsum = _along("cumsum")
+softmax = _along("softmax")

@@ -9,7 +9,7 @@ import numpy as np
 
 from counterfoil import arrays
 from counterfoil._native import lib
-from counterfoil.moves import MOVED
+from counterfoil.moves import encode
 from counterfoil_spec.limits import MAX_RANK
 from counterfoil_spec.refusals import refuse, shown
 
@@ -46,10 +46,9 @@ def indexed(array: arrays.Array, key: object) -> arrays.Array:
 
 def _viewed(array: arrays.Array, kind: int, count: int, params: list[int]) -> arrays.Array:
     """A move known to be expressible: a slice inside its axes, or a reshape that adds and drops axes of extent 1."""
-    c = arrays.structure()
-    answer = lib.cf_array_view(c, array._c, kind, count, params)
-    assert answer == MOVED, "basic indexing is always a view"
-    return arrays.array_of(c, array.buffer, array.dtype)
+    view = array._view(encode(kind, count, params))
+    assert isinstance(view, arrays.Array), "basic indexing is always a view"
+    return view
 
 
 def _expanded(entries: tuple[Any, ...], rank: int) -> list[Any]:

@@ -18,7 +18,7 @@ from counterfoil_spec.dtypes import Dtype
 from counterfoil_spec.interface import Access
 from counterfoil_spec.refusals import refuse, shown
 
-BIT_DTYPES = {2: np.dtype("<u2"), 1: np.dtype("|u1")}
+BIT_DTYPES: dict[int, np.dtype[Any]] = {2: np.dtype("<u2"), 1: np.dtype("|u1")}
 """What numpy sees of a dtype it lacks, by bytes per element: its bits."""
 
 # ml_dtypes' formats that have our bits; its 4-bit ones take a byte each, and are not.
@@ -110,11 +110,12 @@ def _as_array(value: object) -> arrays.Array:
 
 def _exported(value: object, function: str, any_format: bool = False) -> np.ndarray[Any, Any]:
     array = _as_array(value)
-    seen = views.NUMPY_DTYPES.get(array.dtype)
-    if seen is None:
-        if not any_format:
-            raise refuse("arrays/no-format", function=function, dtype=array.dtype.name)
+    if array.dtype in views.NUMPY_DTYPES:
+        seen = views.NUMPY_DTYPES[array.dtype]
+    elif any_format:
         seen = BIT_DTYPES[array.dtype.bits // 8]
+    else:
+        raise refuse("arrays/no-format", function=function, dtype=array.dtype.name)
     array.buffer.hand_out(function)
     return views.strided(array, array.buffer.access is Access.READ_WRITE, seen)
 
@@ -150,5 +151,3 @@ def _over(
     flags = lib.CF_MEMORY_EXPORTED | (lib.CF_MEMORY_READ if readonly else 0)
     base = ffi.cast("void *", address - below * width) if layout.size else ffi.NULL
     return arrays.Array(dtype, layout, adopt(host(), base, layout.span[1] * width, keep, flags))
-
-

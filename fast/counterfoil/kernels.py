@@ -7,14 +7,15 @@ The functions do no work of their own on the way in: what the core cannot take r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from counterfoil import handles
 from counterfoil._native import ffi, lib
 from counterfoil.arrays import Array
 from counterfoil.door import ANSWERS, answer_of
 from counterfoil.layouts import list_of
-from counterfoil.numbers import Value, value_bits
+from counterfoil.numbers import value_bits
 from counterfoil.programs import Program
 from counterfoil_spec.answers import Answer
 from counterfoil_spec.arguments import instance, integer, integers
@@ -181,11 +182,16 @@ _MAKERS: dict[Family, Callable[[Callable[..., int], Row], Kernel]] = {
 }
 
 
+def _lost(dst: Array, *sources: Array) -> Answer:
+    """What a kernel that waited for lost work raises."""
+    return answer_of(lib.CF_LOST, [dst], sources)
+
+
 def _named(name: str, row: Row) -> Kernel:
     kernel = _MAKERS[row.family](getattr(lib, f"cf_{name}"), row)
     kernel.__name__ = kernel.__qualname__ = name
     kernel.__doc__ = f"The kernel {name} of the table (K1): answers an Answer, raises memory/lost."
-    return kernel
+    return handles.kernel(name, Array, ANSWERS, kernel, _lost) or kernel
 
 
 globals().update({name: _named(name, row) for name, row in KERNELS.items()})

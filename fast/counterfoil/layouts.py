@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from counterfoil._native import ffi, lib
-from counterfoil.moves import MOVED, REFUSED, RULES, encoded, move_refusal, saturated, shape_refusal
+from counterfoil.moves import MOVED, REFUSED, RULES, encoded, move_refusal, moved, saturated, shape_refusal
 from counterfoil_spec.arguments import integer, integers
 from counterfoil_spec.limits import MAX_RANK
 from counterfoil_spec.moves import Move
@@ -102,9 +102,8 @@ class Layout:
 
     def move(self, move: Move) -> Layout | None:
         """The layout moved; None for a reshape that no strides express. Refuses what ``move_shape`` does."""
-        kind, count, params = encoded(move)
         c = ffi.new(_LAYOUT)
-        answer = lib.cf_layout_move(c, self._c, kind, count, params, ffi.new("cf_fault *"))
+        answer = moved(c, self._c, move, ffi.new("cf_fault *"))
         if answer == REFUSED:
             raise move_refusal(move, self.shape, self._c)
         return layout_of(c) if answer == MOVED else None
@@ -144,12 +143,12 @@ def move_shape(move: Move, shape: Sequence[int]) -> Shape:
 
     Refuses the shape's own faults, then the move's, entry by entry, then the result's rank, extents and product.
     """
-    kind, count, params = encoded(move)
+    encoded(move)
     extents = integers("shape", shape)
     check_shape(extents)
     argument, result = ffi.new(_LAYOUT), ffi.new(_LAYOUT)
     lib.cf_layout_contiguous(argument, len(extents), extents, _NULL)
-    if lib.cf_layout_move(result, argument, kind, count, params, ffi.new("cf_fault *")) == REFUSED:
+    if moved(result, argument, move, ffi.new("cf_fault *")) == REFUSED:
         raise move_refusal(move, extents, argument)
     return tuple(ffi.unpack(result.shape, result.rank))
 

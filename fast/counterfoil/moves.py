@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,8 +12,6 @@ from counterfoil_spec.moves import Broadcast, Move, Permute, Reshape, Slice, Win
 from counterfoil_spec.refusals import Refusal, refuse, shown
 from counterfoil_spec.rules import registry
 
-Encoded = tuple[int, int, tuple[int, ...]]
-
 RULES = tuple(registry())
 """Rule ids by their number in the core (enum cf_rule)."""
 
@@ -21,28 +20,39 @@ REFUSED: int = lib.CF_REFUSED
 
 _LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
 _LAYOUT = ffi.typeof("cf_layout *")
+_LONGS = ffi.typeof("int64_t[]")
 _FAULT = ffi.typeof("cf_fault *")
 
 
-def encoded(move: Move) -> Encoded:
-    """The kind, count and flat parameters of a move, kept beside its fields after the first time.
+def encoded(move: Move) -> bytes:
+    """Kind, count and parameters of a move as int64 words, kept beside its fields after the first time.
 
     Refuses arguments/wrong-type for anything but a move. Entries outside int64 are saturated: no answer changes.
     """
-    try:
-        return move.__dict__["_native"]  # type: ignore[no-any-return]
-    except (AttributeError, KeyError):
-        pass
-    result = _encode(move)
-    object.__setattr__(move, "_native", result)
+    kept = getattr(move, "_encoding", None)
+    if isinstance(kept, bytes):
+        return kept
+    words = _words(move)
+    result = struct.pack(f"={len(words)}q", *words)
+    object.__setattr__(move, "_encoding", result)
     return result
+
+
+def encode(kind: int, count: int, params: Sequence[int]) -> bytes:
+    """The encoding of a move given by its kind and parameters."""
+    return struct.pack(f"={len(params) + 2}q", kind, count, *params)
+
+
+def moved(result: Any, layout: Any, move: Move, fault: Any) -> int:
+    """Put a move of a layout to the core: its answer, the layout moved in ``result``, what was wrong in ``fault``."""
+    words = ffi.from_buffer(_LONGS, encoded(move))
+    return int(lib.cf_layout_move(result, layout, words[0], words[1], words + 2, fault))
 
 
 def move_refusal(move: Move, shape: tuple[int, ...], layout: Any) -> Refusal:
     """Why the core refuses to move a layout of that shape: the rule and its subjects, in the caller's own numbers."""
-    kind, count, params = encoded(move)
     fault = ffi.new(_FAULT)
-    lib.cf_layout_move(ffi.new(_LAYOUT), layout, kind, count, params, fault)
+    moved(ffi.new(_LAYOUT), layout, move, fault)
     rule, where = RULES[fault.rule], fault.where
     if rule.startswith("layouts/"):
         return shape_refusal(rule, _result(move, shape) if fault.of == lib.CF_OF_TARGET else shape, where)
@@ -63,20 +73,20 @@ def saturated(values: Sequence[int]) -> tuple[int, ...]:
     return tuple(min(max(value, _LEAST), _GREATEST) for value in values)
 
 
-def _encode(move: object) -> Encoded:
+def _words(move: object) -> tuple[int, ...]:
     match move:
         case Reshape():
-            return lib.CF_RESHAPE, len(move.shape), saturated(move.shape)
+            return lib.CF_RESHAPE, len(move.shape), *saturated(move.shape)
         case Broadcast():
-            return lib.CF_BROADCAST, len(move.shape), saturated(move.shape)
+            return lib.CF_BROADCAST, len(move.shape), *saturated(move.shape)
         case Permute():
-            return lib.CF_PERMUTE, len(move.axes), saturated(move.axes)
+            return lib.CF_PERMUTE, len(move.axes), *saturated(move.axes)
         case Slice():
             flat = [value for each in move.ranges for value in (each.start, each.count, each.step)]
-            return lib.CF_SLICE, len(move.ranges), saturated(flat)
+            return lib.CF_SLICE, len(move.ranges), *saturated(flat)
         case Window():
             flat = [value for each in move.axes for value in (each.axis, each.size, each.step, each.dilation)]
-            return lib.CF_WINDOW, len(move.axes), saturated(flat)
+            return lib.CF_WINDOW, len(move.axes), *saturated(flat)
     raise refuse("arguments/wrong-type", argument="move", expected="Move", value=shown(move))
 
 

@@ -9,16 +9,23 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from counterfoil._native import ffi, lib
-from counterfoil_spec.dtypes import Dtype, Kind, bit, bool_, float16, float32, float64
+from counterfoil_spec.dtypes import Dtype, Kind, float16, float32, float64
 from counterfoil_spec.refusals import refuse, shown
 
 Value = int | float | complex | bool
 Bits = tuple[int, int]
 
+# Looked up once: an enum's attributes are slow to reach.
+_BOOLEAN, _SIGNED, _UNSIGNED, _FLOAT = Kind.BOOLEAN, Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT
+
+_RANGES = {
+    dtype: (int(dtype.min_value), int(dtype.max_value)) for dtype in Dtype.all if dtype.kind in (_SIGNED, _UNSIGNED)
+}
 _WORDS = ffi.typeof("uint64_t[2]")
 _DOUBLE = struct.Struct("<d")
 _LONG = struct.Struct("<Q")
@@ -40,20 +47,22 @@ def of_float(dtype: Dtype, x: float) -> Value:
 
 def double_bits(dtype: Dtype, x: float) -> Bits:
     """The bits that a float64 stores as in a dtype."""
-    words = ffi.new(_WORDS_POINTER)[0]
+    words = ffi.new(_WORDS)
     lib.cf_of_double(dtype.code, x, words)
     return words[0], words[1]
 
 
 def value_bits(dtype: Dtype, value: object) -> Bits:
     """The bits of a value stored at a dtype; refuses dtypes/value-type and dtypes/value-range (A12)."""
-    match dtype.kind:
-        case Kind.BOOLEAN:
-            return int(_checked(dtype, value, bool)), 0
-        case Kind.SIGNED | Kind.UNSIGNED:
-            return _integer_bits(dtype, value), 0
-        case Kind.FLOAT:
-            return _component_bits(dtype, _number(dtype, value, (int, float))), 0
+    kind = dtype.kind
+    if kind is _BOOLEAN:
+        if not isinstance(value, bool):
+            raise refuse("dtypes/value-type", dtype=dtype.name, value=shown(value))
+        return int(value), 0
+    if kind is _SIGNED or kind is _UNSIGNED:
+        return _integer_bits(dtype, value), 0
+    if kind is _FLOAT:
+        return _component_bits(dtype, _number(dtype, value, (int, float)).real), 0
     number = _number(dtype, value, (int, float, complex))
     component = float64 if dtype.bits == 128 else float32
     real = _component_bits(component, number.real)
@@ -64,15 +73,15 @@ def value_bits(dtype: Dtype, value: object) -> Bits:
 def from_bits(dtype: Dtype, bits: Bits) -> Value:
     """The value that element bits stand for: float, complex, bool or int."""
     low, high = bits
-    match dtype.kind:
-        case Kind.BOOLEAN:
-            return low != 0
-        case Kind.UNSIGNED:
-            return low
-        case Kind.SIGNED:
-            return low - (low >> (dtype.bits - 1) << dtype.bits)
-        case Kind.FLOAT:
-            return _double(dtype, low)
+    kind = dtype.kind
+    if kind is _BOOLEAN:
+        return low != 0
+    if kind is _UNSIGNED:
+        return low
+    if kind is _SIGNED:
+        return low - (low >> (dtype.bits - 1) << dtype.bits)
+    if kind is _FLOAT:
+        return _double(dtype, low)
     if dtype.bits == 128:
         return complex(_double(float64, low), _double(float64, high))
     return complex(_double(float32, low & 0xFFFFFFFF), _double(float32, low >> 32))
@@ -89,20 +98,26 @@ def loose_of_values(dtype: Dtype, values: Sequence[object]) -> bytes:
 
 def values_of_loose(dtype: Dtype, loose: bytes | bytearray | memoryview, count: int) -> list[Value]:
     """``count`` loose elements as Python values."""
-    if dtype.kind is Kind.BOOLEAN:
+    if dtype.kind is _BOOLEAN:
         return [byte != 0 for byte in bytes(loose)]
     code = _CODES.get(dtype.name)
     if code is not None and dtype is not float16:  # the core's conversion also says which bits a NaN gets
         return list(np.frombuffer(loose, code, count).tolist())
-    if dtype.kind is Kind.FLOAT:
-        return _convert(dtype, float64, loose, count).tolist()
+    if dtype.kind is _FLOAT:
+        return list(_convert(dtype, float64, loose, count).tolist())
     half, full = 1 << (dtype.bits - 1), 1 << dtype.bits
-    if dtype.kind is Kind.SIGNED:
+    if dtype.kind is _SIGNED:
         return [code - full if code >= half else code for code in bytes(loose)]
     return list(bytes(loose))
 
 
-_WORDS_POINTER = ffi.typeof("uint64_t(*)[2]")
+# Looked up once: an enum's attributes are slow to reach.
+_BOOLEAN, _SIGNED, _UNSIGNED, _FLOAT = Kind.BOOLEAN, Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT
+
+_RANGES = {
+    dtype: (int(dtype.min_value), int(dtype.max_value)) for dtype in Dtype.all if dtype.kind in (_SIGNED, _UNSIGNED)
+}
+_WORDS = ffi.typeof("uint64_t[2]")
 
 # numpy's names of the loose formats it shares with us.
 _CODES = {
@@ -110,12 +125,6 @@ _CODES = {
     "uint32": "<u4", "int16": "<i2", "uint16": "<u2", "int8": "i1", "uint8": "u1", "complex128": "<c16",
     "complex64": "<c8",
 }  # fmt: skip
-
-
-def _checked(dtype: Dtype, value: object, cls: type) -> object:
-    if isinstance(value, cls):
-        return value
-    raise refuse("dtypes/value-type", dtype=dtype.name, value=shown(value))
 
 
 def _number(dtype: Dtype, value: object, classes: tuple[type, ...]) -> int | float | complex:
@@ -127,7 +136,7 @@ def _number(dtype: Dtype, value: object, classes: tuple[type, ...]) -> int | flo
 def _integer_bits(dtype: Dtype, value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise refuse("dtypes/value-type", dtype=dtype.name, value=shown(value))
-    low, high = dtype.min_value, dtype.max_value
+    low, high = _RANGES[dtype]
     if not low <= value <= high:
         raise refuse("dtypes/value-range", dtype=dtype.name, value=value, low=low, high=high)
     return value & ((1 << dtype.bits) - 1)
@@ -137,7 +146,7 @@ def _component_bits(dtype: Dtype, x: int | float) -> int:
     if isinstance(x, int):
         x = _rounded_int(x) if dtype is float64 else _odd_double(x)
     if dtype is float64:
-        return _LONG.unpack(_DOUBLE.pack(x))[0]
+        return int(_LONG.unpack(_DOUBLE.pack(x))[0])
     return double_bits(dtype, x)[0]
 
 
@@ -177,24 +186,24 @@ def _element_bytes(bits: Bits, width: int) -> bytes:
 def _uniform(dtype: Dtype, values: Sequence[object]) -> bytes | None:
     """Loose elements of values that are all of the dtype's own Python class and in range; None for any other."""
     classes = set(map(type, values))
-    if dtype.kind is Kind.BOOLEAN and classes == {bool}:
+    if dtype.kind is _BOOLEAN and classes == {bool}:
         return bytes(values)  # type: ignore[arg-type]
-    if dtype.kind is Kind.FLOAT and classes == {float}:
+    if dtype.kind is _FLOAT and classes == {float}:
         return bytes(_convert(float64, dtype, np.array(values, "<f8").tobytes(), len(values)))
-    if dtype.kind in (Kind.SIGNED, Kind.UNSIGNED) and classes == {int}:
-        low, high = int(dtype.min_value), int(dtype.max_value)
+    if dtype in _RANGES and classes == {int}:
+        low, high = _RANGES[dtype]
         if low <= min(values) and max(values) <= high:  # type: ignore[type-var, operator]
-            wide = np.array(values, "<u8" if dtype.kind is Kind.UNSIGNED else "<i8")
+            wide = np.array(values, "<u8" if dtype.kind is _UNSIGNED else "<i8")
             return _narrow_integers(dtype, wide).tobytes()
     return None
 
 
-def _narrow_integers(dtype: Dtype, wide: np.ndarray) -> np.ndarray:
+def _narrow_integers(dtype: Dtype, wide: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     code = _CODES.get(dtype.name)
     return wide.astype(code) if code else (wide & ((1 << dtype.bits) - 1)).astype("u1")
 
 
-def _convert(source: Dtype, target: Dtype, loose: bytes | bytearray | memoryview, count: int) -> np.ndarray:
+def _convert(source: Dtype, target: Dtype, loose: bytes | bytearray | memoryview, count: int) -> np.ndarray[Any, Any]:
     """Loose elements converted by the core, as an array of the target's loose format (bytes where numpy has none)."""
     code = _CODES.get(target.name, "u1" if target.bits <= 8 else "<u2")
     result = np.empty(count, code)

@@ -15,7 +15,6 @@ import counterfoil
 from counterfoil_spec.dtypes import Kind
 from counterfoil_spec.refusals import refuse, shown
 
-
 _SCALARS = (bool, int, float, complex, np.generic)
 
 
@@ -62,13 +61,17 @@ class Operators:
     __xor__, __rxor__, __ixor__ = _operator("bitwise_xor"), _operator("bitwise_xor", True), _in_place("bitwise_xor")
     __lt__, __le__ = _operator("less"), _operator("less_equal")
     __gt__, __ge__ = _operator("less", True), _operator("less_equal", True)
-    __eq__ = _operator("equal")  # type: ignore[assignment]
-    __ne__ = _operator("not_equal")  # type: ignore[assignment]
+    __eq__ = _operator("equal")
+    __ne__ = _operator("not_equal")
     __hash__ = object.__hash__
 
     def __matmul__(self, other: object) -> Any:
         """The matrix product over the last two axes."""
-        return counterfoil.functions.matmul(self, other) if isinstance(other, counterfoil.Array) else NotImplemented
+        return (
+            counterfoil.functions.matmul(_as_array(self), other)
+            if isinstance(other, counterfoil.Array)
+            else NotImplemented
+        )
 
     def __neg__(self) -> counterfoil.Array:
         return counterfoil.functions.neg(_as_array(self))
@@ -79,16 +82,9 @@ class Operators:
     def __abs__(self) -> counterfoil.Array:
         return counterfoil.functions.abs(_as_array(self))
 
-    def __getitem__(self, key: object) -> counterfoil.Array:
-        """A view: integers drop their axis, slices follow Python's rules, None adds an axis, ... stands for the rest.
-
-        Refuses arguments/wrong-type, arguments/not-integer, arrays/index-rank, arrays/index-range, moves/slice-step.
-        """
-        return counterfoil.indexing.indexed(_as_array(self), key)
-
     def __setitem__(self, key: object, value: object) -> None:
-        """Store a scalar (as ``fill``) or an array of the same dtype, broadcast to the view's shape (as ``transfer``)."""
-        counterfoil.functions.assign(counterfoil.indexing.indexed(_as_array(self), key), value)
+        """Store a scalar (as ``fill``), or an array of the same dtype broadcast to the view (as ``transfer``)."""
+        counterfoil.functions.assign(_as_array(self)[key], value)
 
     def __len__(self) -> int:
         shape = _as_array(self).shape
@@ -97,7 +93,7 @@ class Operators:
         return shape[0]
 
     def __iter__(self) -> Iterator[counterfoil.Array]:
-        return (self[place] for place in range(len(self)))
+        return (_as_array(self)[place] for place in range(len(self)))
 
     def item(self) -> Any:
         """The value of an array of one element; refuses arguments/wrong-type for any other number."""

@@ -27,9 +27,8 @@ def to_device(array: arrays.Array, device: Device) -> arrays.Array:
             raise refuse("memory/makes-no-memory", device=device.name, nbytes=plan.nbytes)
         source.require_found(False)
         target = allocate(device, plan.nbytes)
-        c = ffi.new("cf_array *")
-        lib.cf_array_make(c, array.dtype.code, ffi.addressof(plan, "layout"), target._c)
-        result = arrays.array_of(c, target, array.dtype)
+        result = arrays.blank(target, array.dtype)
+        lib.cf_array_make(result._c, array.dtype.code, ffi.addressof(plan, "layout"), target._c)
         if plan.keep:
             copy_bytes(source.view(plan.first_byte, plan.nbytes), target)
         else:
@@ -45,9 +44,7 @@ def copy(array: arrays.Array) -> arrays.Array:
     source.claimed("copy")
     try:
         if array.dtype.bits < 8 and array.size and not device.addressable:
-            raise refuse(
-                "arrays/sub-byte-off-host", function="copy", dtype=array.dtype.name, device=device.name
-            )
+            raise refuse("arrays/sub-byte-off-host", function="copy", dtype=array.dtype.name, device=device.name)
         if array.size:
             if not device.makes_memory:
                 raise refuse("memory/makes-no-memory", device=device.name, nbytes=array.dtype.nbytes(array.size))
@@ -199,9 +196,7 @@ def _move(runner: Device | None, move: Callable[[], Any] | None, reads: list[Buf
 
 def _check_destination(src: arrays.Array, dst: arrays.Array, function: str) -> None:
     if dst.dtype.bits < 8 and dst.size and not dst.buffer._c.addressable:
-        raise refuse(
-            "arrays/sub-byte-off-host", function=function, dtype=dst.dtype.name, device=dst.device.name
-        )
+        raise refuse("arrays/sub-byte-off-host", function=function, dtype=dst.dtype.name, device=dst.device.name)
     if not lib.cf_layout_is_distinct(ffi.addressof(dst._c, "layout")):
         raise arrays.repeated_refusal(function, dst)
     if lib.cf_overlapping(dst._c, src._c) and not lib.cf_identical(dst._c, src._c):

@@ -88,8 +88,9 @@ def _decimal_exponent(numerator: int, denominator: int) -> int:
 
 
 def _candidates(value: int, step: int) -> tuple[int, int, int]:
-    """The multiple of ``step`` nearest to ``value``, then one more and one less."""
-    nearest = (2 * value + step) // (2 * step)
+    """The multiple of ``step`` nearest to ``value`` (of two alike the even one), then one more and one less."""
+    nearest, rest = divmod(value, step)
+    nearest += 2 * rest > step or (2 * rest == step and nearest % 2)
     return nearest, nearest + 1, nearest - 1
 
 

@@ -132,7 +132,9 @@ def perform(points: Iterable[Point]) -> None:
 
 def lost_point(points: Iterable[Point]) -> Timeline | None:
     """The first timeline among unreached points that was lost."""
-    return next((timeline for timeline, number in points if timeline.why is not None and timeline.reached < number), None)
+    return next(
+        (timeline for timeline, number in points if timeline.why is not None and timeline.reached < number), None
+    )
 
 
 def _unreached(timeline: Timeline, touched: dict[Order, bool]) -> tuple[Point, ...]:
@@ -146,7 +148,7 @@ def _unreached(timeline: Timeline, touched: dict[Order, bool]) -> tuple[Point, .
 
 
 def _reach(point: Point) -> None:
-    """Reach one point, with the lock held. The chain holds what waits for what, so that no recursion can be too deep."""
+    """Reach one point, with the lock held. The chain holds what waits for what: no recursion can be too deep."""
     chain = [point]
     while chain:
         timeline, number = chain[-1]
@@ -185,8 +187,11 @@ def _run(timeline: Timeline, submission: Submission) -> None:
         _work.notify_all()
     if failure is not None:
         _lose(timeline, f"{type(failure).__name__}: {failure}")
-        if not isinstance(failure, Exception):
-            raise failure
+        try:
+            if not isinstance(failure, Exception):
+                raise failure
+        finally:
+            failure = None  # its traceback names this frame: a cycle that would keep the memory of the work alive
     elif timeline.why is None:
         timeline.queue.popleft()
         timeline.reached = submission.number
@@ -215,7 +220,7 @@ def _lose(timeline: Timeline, why: str) -> None:
 _raised = threading.local()
 
 
-@ffi.def_extern(error=1)  # type: ignore[misc]
+@ffi.def_extern(error=1)  # type: ignore[untyped-decorator]
 def cf_wait(buffer: Any, access: int) -> int:
     """The core waits for the work that an access of the buffer's memory must follow; not 0 if it was lost."""
     try:
@@ -224,7 +229,7 @@ def cf_wait(buffer: Any, access: int) -> int:
             points = order.points(bool(access))
         perform(points)
     except BaseException as exception:
-        _raised.exception = exception
+        _raised.exception = exception.with_traceback(None)  # whose frames would keep the memory of work alive
         return 1
     return 0
 

@@ -9,8 +9,24 @@ import numpy as np
 
 from counterfoil import arrays
 from counterfoil._native import lib
-from counterfoil_spec.dtypes import BUFFER_FORMATS, Dtype, bool_, complex64, complex128, float16, float32, float64
-from counterfoil_spec.dtypes import int8, int16, int32, int64, uint8, uint16, uint32, uint64
+from counterfoil_spec.dtypes import (
+    BUFFER_FORMATS,
+    Dtype,
+    bool_,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 from counterfoil_spec.interface import Access
 from counterfoil_spec.limits import MAX_VIEW_RANK
 from counterfoil_spec.refusals import refuse

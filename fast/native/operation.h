@@ -2,6 +2,7 @@
 #ifndef COUNTERFOIL_OPERATION_H
 #define COUNTERFOIL_OPERATION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "words.h"
@@ -20,7 +21,11 @@ cf_operation cf_float64_operation(int kernel);
 cf_operation cf_integer_operation(int kernel, int computing);
 cf_operation cf_complex_operation(int kernel, int computing);
 
-/* fma of narrow floats held as float32: exact until the one rounding to `dtype`, which is stored loosely. */
+/* For floats of 16 bits and less, where float32 and a store would not do. fma: x, y, z held as float32, exact until the
+ * one rounding to `dtype`. Signs: neg, else abs, on the loose codes themselves, so that NaN and infinities are kept.
+ * Extremes: float32 values that are elements of `dtype`, an infinity among them, to their loose codes. */
 void cf_narrow_fma(int dtype, const float *x, const float *y, const float *z, void *out, int64_t n);
+void cf_narrow_sign(int dtype, bool negate, const void *x, void *out, int64_t n);
+void cf_narrow_extreme(int dtype, const float *extremes, void *out, int64_t n);
 
 #endif

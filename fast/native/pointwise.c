@@ -54,30 +54,47 @@ static void choose(int bytes, const void *c, const void *x, const void *y, void 
     }
 }
 
-void cf_pointwise(int kernel, int dtype, const void *const *sources, int64_t n, void *out) {
-    if (kernel == CF_KERNEL_WHERE) {
-        choose(cf_loose_bytes(cf_dtype_bits(dtype)), sources[0], sources[1], sources[2], out, n);
-        return;
+/* Narrow floats from sources held as float32; false where the operation and a store do right. */
+static bool compute_narrowly(int kernel, int dtype, const void *const *in, cf_operation operation, void *wide, int64_t n,
+                             void *out) {
+    switch (kernel) {
+    case CF_KERNEL_FMA: cf_narrow_fma(dtype, in[0], in[1], in[2], out, n); return true;
+    case CF_KERNEL_MAXIMUM:
+    case CF_KERNEL_MINIMUM:
+        operation(in, wide, n);
+        cf_narrow_extreme(dtype, wide, out, n);
+        return true;
+    default: return false;
     }
+}
+
+/* Elements of a dtype that is not its own computing format. */
+static void compute_widened(int kernel, int dtype, const void *const *sources, int64_t n, void *out) {
     int computing = cf_computing(dtype), arity = arity_of(kernel);
     cf_operation operation = cf_operation_of(kernel, computing);
-    if (computing == dtype) {
-        operation(sources, out, n);
-        return;
-    }
-    uint64_t wide[MOST_SOURCES][BLOCK * sizeof(float) / sizeof(uint64_t)]; /* no computing format of another dtype is wider */
+    uint64_t wide[MOST_SOURCES][BLOCK * sizeof(float) / sizeof(uint64_t)]; /* no such computing format is wider */
     const void *in[MOST_SOURCES];
     for (int k = 0; k < arity; k++) {
         cf_convert(dtype, computing, sources[k], wide[k], n);
         in[k] = wide[k];
     }
-    if (kernel == CF_KERNEL_FMA && is_narrow_float(dtype)) {
-        cf_narrow_fma(dtype, in[0], in[1], in[2], out, n);
-    } else if (is_comparison(kernel)) {
+    if (is_comparison(kernel)) {
         operation(in, out, n);
-    } else {
+    } else if (!is_narrow_float(dtype) || !compute_narrowly(kernel, dtype, in, operation, wide[0], n, out)) {
         operation(in, wide[0], n);
         cf_convert(computing, dtype, wide[0], out, n);
+    }
+}
+
+void cf_pointwise(int kernel, int dtype, const void *const *sources, int64_t n, void *out) {
+    if (kernel == CF_KERNEL_WHERE) {
+        choose(cf_loose_bytes(cf_dtype_bits(dtype)), sources[0], sources[1], sources[2], out, n);
+    } else if (cf_computing(dtype) == dtype) {
+        cf_operation_of(kernel, dtype)(sources, out, n);
+    } else if (is_narrow_float(dtype) && (kernel == CF_KERNEL_NEG || kernel == CF_KERNEL_ABS)) {
+        cf_narrow_sign(dtype, kernel == CF_KERNEL_NEG, sources[0], out, n);
+    } else {
+        compute_widened(kernel, dtype, sources, n, out);
     }
 }
 

@@ -14,8 +14,9 @@
 #include "loop.h"
 #include "operation.h"
 #include "pointwise.h"
+#include "vector.h"
 
-enum { LANES = 512, COLUMNS = 2048 };
+enum { LANES = 512, COLUMNS = 4096, SHORT = 32 };
 
 typedef struct reduction {
     const cf_array *dst, *src;
@@ -50,7 +51,7 @@ static void combine(const reduction *call, void *into, const void *with, int64_t
 static const void *terms_at(const reduction *call, int64_t position, int64_t stride, int64_t n, void *loose) {
     const cf_array *src = call->src;
     if (stride == 1 && src->dtype == call->computing) return src->data + position * call->width;
-    uint8_t raw[LANES * CF_WIDEST];
+    uint64_t raw[LANES * CF_WIDEST / sizeof(uint64_t)];
     if (src->dtype == call->computing) {
         cf_element_load(src->bits, src->data, position, stride, n, loose);
         return loose;
@@ -78,16 +79,36 @@ static void divide(const reduction *call, void *results, int64_t n) {
     }
 }
 
-/* n results in the computing format, combined with the identity, divided for a mean, rounded once and stored. */
-static void finish(const reduction *call, void *results, int64_t n, int64_t position, int64_t stride) {
-    uint8_t rounded[COLUMNS * CF_WIDEST];
-    if (has_identity(call)) {
-        uint8_t identities[COLUMNS * CF_WIDEST];
-        for (int64_t i = 0; i < n; i++) memcpy(identities + i * call->width, call->identity, (size_t)call->width);
-        combine(call, results, identities, n);
+/* A sum is one from +0: only a sum of -0 alone differs from what was combined. */
+CF_VECTOR static void add_zero_float(float *x, int64_t n) {
+    for (int64_t i = 0; i < n; i++) x[i] += 0.0f;
+}
+
+CF_VECTOR static void add_zero_double(double *x, int64_t n) {
+    for (int64_t i = 0; i < n; i++) x[i] += 0.0;
+}
+
+static void add_zero(int computing, void *sums, int64_t n) {
+    switch (computing) {
+    case CF_FLOAT32: add_zero_float(sums, n); return;
+    case CF_COMPLEX64: add_zero_float(sums, 2 * n); return;
+    case CF_FLOAT64: add_zero_double(sums, n); return;
+    case CF_COMPLEX128: add_zero_double(sums, 2 * n); return;
+    default: return;
     }
+}
+
+/* n <= COLUMNS results in the computing format: divided for a mean, rounded once and stored. */
+static void finish(const reduction *call, void *results, int64_t n, int64_t position, int64_t stride) {
+    uint64_t rounded[COLUMNS * CF_WIDEST / sizeof(uint64_t)];
+    int dtype = call->dst->dtype;
+    if (call->kernel == CF_KERNEL_SUM || call->kernel == CF_KERNEL_MEAN) add_zero(call->computing, results, n);
     if (call->kernel == CF_KERNEL_MEAN) divide(call, results, n);
-    cf_convert(call->computing, call->dst->dtype, results, rounded, n);
+    if (call->computing == CF_FLOAT32 && dtype != CF_FLOAT32 && !has_identity(call)) {
+        cf_narrow_extreme(dtype, results, rounded, n);
+    } else {
+        cf_convert(call->computing, dtype, results, rounded, n);
+    }
     cf_element_store(call->dst->bits, call->dst->data, position, stride, n, rounded);
 }
 
@@ -128,7 +149,8 @@ static void fold_lanes(row *row) {
 static void reduce_rows(void *context, const cf_loop *loop, int64_t n, const int64_t *positions) {
     const reduction *call = context;
     int inner = loop->rank - 1;
-    row row = {.call = call};
+    row row;
+    row.call = call;
     for (int64_t i = 0; i < n; i++) {
         row.origin = positions[1] + i * loop->strides[1][inner];
         row.lanes = 0;
@@ -168,7 +190,9 @@ static void fold_columns(void *context, const cf_loop *loop, int64_t n, const in
 static void reduce_columns(void *context, const cf_loop *loop, int64_t n, const int64_t *positions) {
     const reduction *call = context;
     int64_t to_stride = loop->strides[0][loop->rank - 1], from_stride = loop->strides[1][loop->rank - 1];
-    column column = {.call = call, .stride = from_stride};
+    column column;
+    column.call = call;
+    column.stride = from_stride;
     for (int64_t done = 0; done < n; done += COLUMNS) {
         column.origin = positions[1] + done * from_stride;
         column.count = n - done < COLUMNS ? n - done : COLUMNS;
@@ -182,11 +206,12 @@ static void reduce_columns(void *context, const cf_loop *loop, int64_t n, const 
 
 static int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride; }
 
-/* Columns where neighbouring results are nearer to each other in src than the terms of one result are. */
+/* Columns where neighbouring results are nearer to each other in src than the terms of one result are, and where the
+ * terms of a result are too few to be worth a row. */
 static bool by_columns(const cf_loop *kept, const reduction *call) {
-    int64_t across = magnitude(kept->strides[1][kept->rank - 1]);
+    int64_t across = magnitude(kept->strides[1][kept->rank - 1]), results = kept->shape[kept->rank - 1];
     int64_t along = magnitude(call->walk.strides[0][call->walk.rank - 1]);
-    return call->terms > 1 && kept->shape[kept->rank - 1] > 1 && across < along;
+    return call->terms > 0 && results > 1 && (across < along || (call->terms <= SHORT && results >= call->terms));
 }
 
 static void set_identity(reduction *call) {

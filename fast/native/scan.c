@@ -36,25 +36,41 @@ static void store(const scan *call, int64_t position, int64_t stride, int64_t n,
 /* ---- along the axis, one line at a time ------------------------------------------------------------------------- */
 
 #define RUNNING(name, type)                                                                                           \
-    static void name(type *terms, int64_t n, int64_t parts, type *sums) {                                             \
-        for (int64_t i = 0; i < n * parts; i++) terms[i] = sums[i % parts] = (type)(sums[i % parts] + terms[i]);      \
+    static void name(type *terms, int64_t n, type *sum) {                                                             \
+        type total = *sum;                                                                                            \
+        for (int64_t i = 0; i < n; i++) terms[i] = total = (type)(total + terms[i]);                                  \
+        *sum = total;                                                                                                 \
+    }
+
+/* Both parts of complex numbers. */
+#define RUNNING_PAIRS(name, type)                                                                                     \
+    static void name(type *terms, int64_t n, type *sums) {                                                            \
+        type real = sums[0], imaginary = sums[1];                                                                     \
+        for (int64_t i = 0; i < n; i++) {                                                                             \
+            terms[2 * i] = real = real + terms[2 * i];                                                                \
+            terms[2 * i + 1] = imaginary = imaginary + terms[2 * i + 1];                                              \
+        }                                                                                                             \
+        sums[0] = real;                                                                                               \
+        sums[1] = imaginary;                                                                                          \
     }
 
 RUNNING(running_float, float)
 RUNNING(running_double, double)
 RUNNING(running_uint32, uint32_t)
 RUNNING(running_uint64, uint64_t)
+RUNNING_PAIRS(running_complex64, float)
+RUNNING_PAIRS(running_complex128, double)
 
-/* Replaces n terms by running sums that go on from `sum` (one element, complex ones of two parts). */
+/* Replaces n terms by running sums that go on from `sum`, one element, which becomes the last. */
 static void run_sums(int computing, void *terms, int64_t n, void *sum) {
     switch (computing) {
-    case CF_FLOAT32: running_float(terms, n, 1, sum); return;
-    case CF_COMPLEX64: running_float(terms, n, 2, sum); return;
-    case CF_FLOAT64: running_double(terms, n, 1, sum); return;
-    case CF_COMPLEX128: running_double(terms, n, 2, sum); return;
+    case CF_FLOAT32: running_float(terms, n, sum); return;
+    case CF_COMPLEX64: running_complex64(terms, n, sum); return;
+    case CF_FLOAT64: running_double(terms, n, sum); return;
+    case CF_COMPLEX128: running_complex128(terms, n, sum); return;
     case CF_INT32:
-    case CF_UINT32: running_uint32(terms, n, 1, sum); return;
-    default: running_uint64(terms, n, 1, sum); return;
+    case CF_UINT32: running_uint32(terms, n, sum); return;
+    default: running_uint64(terms, n, sum); return;
     }
 }
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TextIO
 
+from counterfoil_oracles.collecting import settle_imports
 from counterfoil_oracles.compare import Divergence
 from counterfoil_oracles.failures import DIRECTORY, recorded, reproduce, save
 from counterfoil_oracles.machines.arrays import random_program
@@ -57,6 +58,7 @@ def check(
 ) -> Report:
     """Programs drawn from seed, seed + 1, ... for about that many seconds, or until ``most_failures`` defects."""
     report = Report()
+    settle_imports()
     started = time.monotonic()
     while time.monotonic() - started < seconds and len(report.failures) < most_failures:
         try:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
+from counterfoil_oracles.collecting import between_programs
 from counterfoil_oracles.driver import Driver
 from counterfoil_oracles.numeric import settle
 from counterfoil_oracles.observe import Observation, Observer, made
@@ -34,7 +35,9 @@ class Pair:
         self.reference = Driver(reference)
         self.subject = Driver(subject)
         self._seen = (Observer(reference, watch_arrays), Observer(subject, watch_arrays))
+        self._watched: dict[int, str] = {}
         self._steps = 0
+        self.last_seen: tuple[Observation, Observation] = ({}, {})
 
     def step(self, command: Command) -> tuple[Outcome, Divergence | None]:
         """The reference's outcome, and where the subject differs after this command (None if nowhere).
@@ -95,24 +98,46 @@ class Pair:
         return None if facts[0] == facts[1] else f"made {command.bind}: {_parting(facts[0], facts[1])}"
 
     def _learn(self, command: Command) -> None:
-        for driver, observer in zip((self.reference, self.subject), self._seen, strict=True):
-            if command.bind is not None and command.bind in driver.names:
-                observer.learn(command.bind, driver.names[command.bind])
-            elif command.do == "drop":
-                for entry in command.args["names"]:
-                    observer.forget(entry["ref"] if isinstance(entry, dict) else entry)
+        if command.bind is not None and command.bind in self.reference.names:
+            self._watch(command.bind)
+        elif command.do == "drop":
+            for entry in command.args["names"]:
+                self._unwatch(entry["ref"] if isinstance(entry, dict) else entry)
+            for name, ours in self.reference.names.items():
+                if _key(ours) not in self._watched:
+                    self._watch(name)
+
+    def _watch(self, name: str) -> None:
+        """Watch an object by its name; of several over one buffer object, the first to be named."""
+        self._unwatch(name)
+        key = _key(self.reference.names[name])
+        if key not in self._watched:
+            self._watched[key] = name
+            for driver, observer in zip((self.reference, self.subject), self._seen, strict=True):
+                observer.learn(name, driver.names[name])
+
+    def _unwatch(self, name: str) -> None:
+        for key in [key for key, watched in self._watched.items() if watched == name]:
+            del self._watched[key]
+        for observer in self._seen:
+            observer.forget(name)
 
     def _observed(self, index: int, command: Command) -> Divergence | None:
-        expected, actual = self.looks()
+        expected, actual = self.last_seen = self.looks()
         if expected == actual:
             return None
         what = next(name for name in expected | actual if expected.get(name) != actual.get(name))
         return Divergence(index, command, expected.get(what), actual.get(what), _observation(what, expected, actual))
 
 
+def _key(thing: Any) -> int:
+    """The identity of an object, of an array that of its buffer."""
+    return id(thing.buffer if hasattr(thing, "layout") else thing)
+
+
 def first_divergence(reference: Any, subject: Any, commands: Iterable[Command]) -> Divergence | None:
     """Run commands on two halves in fresh environments; where they first part, or None."""
-    with Pair(reference, subject) as pair:
+    with between_programs(), Pair(reference, subject) as pair:
         for command in commands:
             divergence = pair.step(command)[1]
             if divergence is not None:

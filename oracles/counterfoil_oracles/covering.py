@@ -10,6 +10,7 @@ from counterfoil_oracles.coverage import NEVER_PASSED, Coverage, law_holes
 from counterfoil_oracles.driver import Driver
 from counterfoil_oracles.machines.arrays import random_program
 from counterfoil_oracles.machines.histogram import Histogram
+from counterfoil_oracles.machines.program import Diverged
 from counterfoil_spec.commands import decode_trace, matches
 
 TRACES: Final = Path("tests") / "traces"
@@ -17,13 +18,18 @@ LAWS: Final = Path("tests") / "laws.toml"
 PROGRAM_STEPS: Final = 120
 
 
-def of_programs(reference: Any, subject: Any, coverage: Coverage, seconds: float, seed: int = 0) -> Histogram:
-    """Coverage of random programs that both halves run alike; raises machines.program.Diverged where they do not."""
-    histogram, deadline = Histogram(), time.monotonic() + seconds
+def of_programs(
+    reference: Any, subject: Any, coverage: Coverage, seconds: float, seed: int = 0
+) -> tuple[Histogram, list[str]]:
+    """Coverage of what random programs run alike on both halves; the histogram, and where programs parted."""
+    histogram, parted, deadline = Histogram(), [], time.monotonic() + seconds
     while time.monotonic() < deadline:
-        random_program(reference, subject, seed, PROGRAM_STEPS, histogram, coverage)
+        try:
+            random_program(reference, subject, seed, PROGRAM_STEPS, histogram, coverage)
+        except Diverged as found:
+            parted.append(f"program {seed}: {found}")
         seed += 1
-    return histogram
+    return histogram, parted
 
 
 def of_traces(half: Any, coverage: Coverage, directory: Path) -> list[str]:
@@ -44,9 +50,8 @@ def of_traces(half: Any, coverage: Coverage, directory: Path) -> list[str]:
 def main(reference: Any, subject: Any, seconds: float) -> int:
     """Print the coverage of both halves and of the laws; 1 if anything is not covered."""
     together = Coverage()
-    histogram = of_programs(reference, subject, together, seconds)
+    histogram, holes = of_programs(reference, subject, together, seconds)
     print("\n".join(histogram.lines()))
-    holes = []
     for name, half in (("reference", reference), ("subject", subject)):
         coverage = together.copy()
         holes += [f"{name}: {path} is not as recorded" for path in of_traces(half, coverage, TRACES)]

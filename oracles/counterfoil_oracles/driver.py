@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from counterfoil_oracles.actions import ANSWERS, MAKES, MAY_MAKE
+from counterfoil_oracles.collecting import between_programs
 from counterfoil_oracles.environment import Environment, HarnessError
 from counterfoil_spec.commands import Command, Fault, Outcome, Refused, Returned, Trace
 from counterfoil_spec.refusals import Refusal
@@ -92,5 +93,5 @@ class Driver:
 
 def run_trace(half: Any, trace: Trace) -> list[Outcome]:
     """The outcomes of a trace's commands on a half, in a fresh environment."""
-    with Driver(half) as driver:
+    with between_programs(), Driver(half) as driver:
         return driver.run(step.command for step in trace.steps)

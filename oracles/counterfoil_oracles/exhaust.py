@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from counterfoil_oracles.collecting import between_programs, settle_imports
 from counterfoil_oracles.compare import Divergence, Pair
 from counterfoil_oracles.failures import recorded, reproduce, save
 from counterfoil_spec.commands import Command, references
@@ -20,7 +21,6 @@ LEAST_SEQUENCES: Final = 20_000
 
 _BYTES: Final = 6
 _LAYOUTS: Final[dict[str, dict[str, Any]]] = {
-    "whole": {"shape": [6], "strides": [1], "offset": 0},
     "even": {"shape": [3], "strides": [2], "offset": 0},
     "odd": {"shape": [3], "strides": [2], "offset": 1},
     "back": {"shape": [3], "strides": [-1], "offset": 3},
@@ -32,14 +32,15 @@ def _ref(kind: str, memory: int) -> dict[str, str]:
     return {"ref": f"{kind}{memory}"}
 
 
+def once() -> list[Command]:
+    """What never changes: a poison byte and the layouts."""
+    layouts = [Command(do="layout", args=place, bind=kind) for kind, place in _LAYOUTS.items()]
+    return [Command(do="poison", args={"byte": 165}), Command(do="host", bind="host"), *layouts]
+
+
 def setup() -> list[Command]:
-    """Two memories on a device whose memory the host addresses, each under five layouts of int8."""
-    commands = [
-        Command(do="poison", args={"byte": 165}),
-        Command(do="host", bind="host"),
-        Command(do="simulated", args={"name": "near", "addressable": True}, bind="near"),
-    ]
-    commands += [Command(do="layout", args=place, bind=kind) for kind, place in _LAYOUTS.items()]
+    """Two memories of a fresh device whose memory the host addresses, each under four layouts of int8."""
+    commands = [Command(do="simulated", args={"name": "near", "addressable": True}, bind="near")]
     for memory in (0, 1):
         args = {"device": {"ref": "near"}, "nbytes": _BYTES, "kind": "device"}
         commands.append(Command(do="buffer", args=args, bind=f"b{memory}"))
@@ -98,20 +99,37 @@ class Walk:
     program: list[Command] | None = None
 
 
-class _Node:
-    """A state that both halves are in, made by a prefix of letters that has been compared before."""
+class _Halves:
+    """The two halves, and the program that made the state they are in."""
 
-    def __init__(self, reference: Any, subject: Any, prefix: Sequence[Command]) -> None:
-        self.pair = Pair(reference, subject, watch_arrays=False)  # the two buffers show all of it
-        self.program = [*setup(), *prefix]
-        for command in self.program:
+    def __init__(self, reference: Any, subject: Any) -> None:
+        self.pair = Pair(reference, subject, watch_arrays=False)  # the two buffers show all there is
+        self.program: list[Command] | None = None
+        for command in once():
             self.pair.repeat(command)
 
+    def enter(self, prefix: Sequence[Command]) -> None:
+        """Make the state after a prefix, which has been compared before, in memories of its own."""
+        self.program = [*setup(), *prefix]
+        self.pair.repeat(Command(do="drop", args={"names": [_ref("c", 0), _ref("c", 1)]}))
+        for command in self.program:
+            self.pair.repeat(command)
+        self.pair.last_seen = self.pair.looks()
 
-def _means_something(node: _Node, command: Command) -> bool:
-    """Whether all that the command names is there, its claims open."""
-    made = [node.pair.reference.names.get(name) for name in references(command.args)]
-    return all(thing is not None and getattr(thing, "is_open", True) for thing in made)
+    def step(self, command: Command, result: Walk) -> None:
+        """Run one more command; forget the state if the command changed it."""
+        assert self.program is not None
+        before = self.pair.last_seen
+        divergence = self.pair.step(command)[1]
+        if divergence is not None:
+            result.divergence, result.program = divergence, [*once(), *self.program, command]
+        if divergence is not None or self.pair.last_seen != before:
+            self.program = None
+
+    def means_something(self, command: Command) -> bool:
+        """Whether all that the command names is there, its claims open."""
+        made = [self.pair.reference.names.get(name) for name in references(command.args)]
+        return all(thing is not None and getattr(thing, "is_open", True) for thing in made)
 
 
 def letters(used: int) -> Iterator[tuple[Command, int]]:
@@ -124,39 +142,33 @@ def letters(used: int) -> Iterator[tuple[Command, int]]:
 def walk(reference: Any, subject: Any, depth: int = DEPTH) -> Walk:
     """Every sequence of ``depth`` commands, modulo renaming of the two memories; stops where the halves part."""
     result = Walk()
-    _descend(reference, subject, [], 0, depth, result)
+    with between_programs():
+        halves = _Halves(reference, subject)
+        _descend(halves, [], 0, depth, result)
+        halves.pair.close()
     return result
 
 
-def _descend(reference: Any, subject: Any, prefix: list[Command], used: int, depth: int, result: Walk) -> None:
-    node: _Node | None = None
+def _descend(halves: _Halves, prefix: list[Command], used: int, depth: int, result: Walk) -> None:
     for command, now_used in letters(used):
-        if node is None:
-            node = _Node(reference, subject, prefix)
+        if halves.program is None:
+            halves.enter(prefix)
             result.executions += 1
-        if not _means_something(node, command):
+        if not halves.means_something(command):
             continue
-        before = node.pair.looks()
-        divergence = node.pair.step(command)[1]
-        if divergence is not None:
-            result.divergence, result.program = divergence, [*node.program, command]
-        unchanged = divergence is None and node.pair.looks() == before
-        if depth == 1:
-            result.sequences += 1
-        elif divergence is None:
-            _descend(reference, subject, [*prefix, command], now_used, depth - 1, result)
+        halves.step(command, result)
+        result.sequences += depth == 1
+        if depth > 1 and result.divergence is None:
+            halves.program = None
+            _descend(halves, [*prefix, command], now_used, depth - 1, result)
+            halves.program = None
         if result.divergence is not None:
-            node.pair.close()
             return
-        if not unchanged:
-            node.pair.close()
-            node = None
-    if node is not None:
-        node.pair.close()
 
 
 def main(reference: Any, subject: Any) -> int:
     """``counterfoil exhaust``: walk, print the count; 1 at a divergence, 4 if there were too few sequences."""
+    settle_imports()
     started = time.monotonic()
     result = walk(reference, subject)
     seconds = time.monotonic() - started

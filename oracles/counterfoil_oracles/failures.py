@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import Any, Final
 
+from counterfoil_oracles.collecting import between_programs
 from counterfoil_oracles.compare import Divergence, Pair
 from counterfoil_oracles.coverage import rule_of_outcome
 from counterfoil_spec.commands import Command, Header, Refused, Returned, Step, Trace, encode_trace
@@ -16,7 +17,7 @@ DIRECTORY: Final = Path(".counterfoil") / "failures"
 def recorded(reference: Any, subject: Any, commands: list[Command]) -> tuple[Trace, Divergence | None]:
     """The trace of a program with the reference's outcomes, up to where the halves part, and where that is."""
     steps: list[Step] = []
-    with Pair(reference, subject) as pair:
+    with between_programs(), Pair(reference, subject) as pair:
         for command in commands:
             outcome, divergence = pair.step(command)
             steps.append(Step(command=command, outcome=outcome))

@@ -16,12 +16,7 @@ def made(thing: Any) -> object:
     """The facts of an object as it is made: what never changes afterwards."""
     match role(thing):
         case "array":
-            return {
-                "dtype": thing.dtype.name,
-                "shape": list(thing.shape),
-                **facts(thing.layout),
-                "on": thing.device.name,
-            }
+            return {"dtype": thing.dtype.name, **facts(thing.layout), **state(thing.buffer)}
         case "buffer":
             return state(thing)
         case "layout":
@@ -50,18 +45,17 @@ class Observer:
     def __init__(self, half: Any, arrays: bool = True) -> None:
         self.inspection: Any = half.inspection
         self.arrays = arrays
-        self.buffers: dict[str, Any] = {}
+        self.buffers: dict[str, tuple[Any, str, str]] = {}
         self.devices: dict[str, Any] = {}
         self.live_before: dict[int, int] = {}
 
     def learn(self, name: str, thing: Any) -> None:
         """Watch an object from now on, an array by its buffer."""
-        self.forget(name)
         match role(thing):
             case "array" if self.arrays:
-                self.buffers[name] = thing.buffer
+                self.buffers[name] = (thing.buffer, f"state of {name}", f"bytes of {name}")
             case "buffer":
-                self.buffers[name] = thing
+                self.buffers[name] = (thing, f"state of {name}", f"bytes of {name}")
             case "device":
                 self.devices[name] = thing
                 self.live_before.setdefault(id(thing), self.inspection.live_bytes(thing))
@@ -75,11 +69,11 @@ class Observer:
         """What every watched object shows now: states of buffers, bytes of live ones, counts of devices."""
         seen: Observation = {}
         memory_bytes = self.inspection.memory_bytes
-        for name, buffer in self.buffers.items():
+        for buffer, its_state, its_bytes in self.buffers.values():
             dead = buffer.dead
-            seen[f"state of {name}"] = (dead, buffer.claims, buffer.access)
+            seen[its_state] = (dead, buffer.claims, buffer.access)
             if dead is None:
-                seen[f"bytes of {name}"] = memory_bytes(buffer)
+                seen[its_bytes] = memory_bytes(buffer)
         live_bytes = self.inspection.live_bytes
         for name, device in self.devices.items():
             live = live_bytes(device) - self.live_before[id(device)]

@@ -26,21 +26,28 @@ def shrink(
 
     left = list(commands[: found.index + 1])
     needed = _needed(left, len(left) - 1)
-    return _simpler(_fewer(needed if fails(needed) else left, fails), fails)
+    left = _fewer(needed if fails(needed) else left, fails)
+    return _fewer(_simpler(left, fails), fails)
 
 
 def alike(one: Divergence, other: Divergence) -> bool:
     """Whether two divergences show one defect, as far as can be told: the same command parts the halves."""
-    same_kernel = one.command.args.get("name") == other.command.args.get("name") or one.command.do != "kernel"
-    return one.command.do == other.command.do and same_kernel
+    kernels = [found.command.args.get("name") if found.command.do == "kernel" else None for found in (one, other)]
+    return one.command.do == other.command.do and kernels[0] == kernels[1] and _nature(one) == _nature(other)
+
+
+def _nature(divergence: Divergence) -> str:
+    """What differs: an outcome, a state, bytes, or which exception was raised."""
+    words = divergence.difference.split()
+    return " ".join(words[:5]) if "failed" in words else words[0]
 
 
 def _needed(commands: Sequence[Command], last: int) -> list[Command]:
-    """The last command and what it refers to, at any remove."""
+    """The last command and what it refers to, at any remove, and what memory is poisoned with."""
     wanted = set(references(commands[last].args))
     kept = [commands[last]]
     for command in reversed(commands[:last]):
-        if command.bind in wanted:
+        if command.bind in wanted or command.do == "poison":
             kept.append(command)
             wanted.update(references(command.args))
     return kept[::-1]
@@ -52,7 +59,9 @@ def _fewer(commands: list[Command], fails: Fails) -> list[Command]:
     while True:
         at = 0
         while at < len(commands):
-            candidate = _closed(commands[:at] + commands[at + size :])
+            # Without poison, fresh memory holds anything, and any two programs part there.
+            poison = [command for command in commands[at : at + size] if command.do == "poison"]
+            candidate = _closed(commands[:at] + poison + commands[at + size :])
             if len(candidate) < len(commands) and candidate and fails(candidate):
                 commands = candidate
             else:
@@ -80,12 +89,17 @@ def _closed(commands: list[Command]) -> list[Command]:
 
 def _simpler(commands: list[Command], fails: Fails) -> list[Command]:
     """Replace arguments by simpler ones, one at a time, until none helps."""
-    for at in range(len(commands)):
-        for args in _variants(commands[at].args):
-            changed = Command(do=commands[at].do, args=args, bind=commands[at].bind)
+    at = 0
+    while at < len(commands):
+        command = commands[at]
+        for args in _variants(command.args):
+            changed = Command(do=command.do, args=args, bind=command.bind)
             candidate = [*commands[:at], changed, *commands[at + 1 :]]
             if fails(candidate):
                 commands = candidate
+                break
+        else:
+            at += 1
     return commands
 
 
@@ -93,7 +107,6 @@ def _variants(args: dict[str, Any]) -> Iterator[dict[str, Any]]:
     content = args.get("bytes")
     if isinstance(content, str) and content.strip("0"):
         yield {**args, "bytes": "00" * (len(content) // 2)}
-        yield {**args, "bytes": bytes(range(len(content) // 2)).hex()}
     for key in ("sources", "reads", "writes", "read", "donate", "written", "names"):
         entries = args.get(key)
         if isinstance(entries, list) and len(entries) > 1:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from counterfoil_oracles.collecting import between_programs
 from counterfoil_oracles.coverage import Coverage
 from counterfoil_oracles.machines.choices import RandomChooser, weighted
 from counterfoil_oracles.machines.histogram import Histogram
-from counterfoil_oracles.machines.plans import arrays, kernels, memory, odd, words
+from counterfoil_oracles.machines.plans import arrays, corners, kernels, memory, odd, sharing, words
 from counterfoil_oracles.machines.program import Program
 from counterfoil_oracles.machines.world import Plan, World
 
 PLANS: Final[tuple[tuple[int, Callable[[World], Plan[None]]], ...]] = (
     (60, kernels.call),
-    (8, kernels.interleaved),
-    (6, kernels.declined),
+    (12, kernels.interleaved),
+    (4, kernels.declined),
     (14, kernels.door),
     (8, kernels.door_fault),
     (4, kernels.refused),
@@ -45,16 +46,25 @@ PLANS: Final[tuple[tuple[int, Callable[[World], Plan[None]]], ...]] = (
     (3, memory.budget),
     (3, memory.files),
     (5, memory.advance),
-    (3, memory.lose),
+    (4, memory.lose),
     (10, memory.submit),
     (6, memory.submit_copy),
     (4, memory.submit_fill),
-    (8, memory.enter),
+    (16, memory.enter),
     (4, memory.use_claims),
+    (4, sharing.across),
+    (2, sharing.halves),
+    (3, sharing.holders),
+    (3, corners.conversions),
+    (4, corners.byte_edges),
+    (4, corners.spread),
+    (2, corners.narrowed),
+    (2, corners.own_source),
+    (2, corners.obituary),
     (4, words.dtypes),
     (3, words.layout),
     (2, words.big_layout),
-    (3, words.moves),
+    (5, words.moves),
     (2, words.coalesce),
     (1, words.every_dtype),
 )
@@ -85,7 +95,7 @@ def random_program(
     """Run one program of about ``length`` steps drawn from ``seed``; the steps it took. Raises program.Diverged."""
     if coverage is not None:
         coverage.begin()
-    with Program(reference, subject, RandomChooser(seed), histogram, coverage) as program:
+    with between_programs(), Program(reference, subject, RandomChooser(seed), histogram, coverage) as program:
         program.run(memory.begin(program.world))
         while len(program.steps) < length:
             advance(program)

@@ -129,18 +129,22 @@ def _window(chooser: Chooser, extents: Sequence[int]) -> dict[str, Any]:
 
 def wrong_move(chooser: Chooser, extents: Sequence[int]) -> dict[str, Any]:
     """A move that most shapes do not admit: one entry of an admitted move changed, added or taken away."""
-    good = move(chooser, extents)
-    ((name, entries),) = good.items()
+    ((name, entries),) = move(chooser, extents).items()
     entries = [list(entry) if isinstance(entry, list) else entry for entry in entries]
-    if not entries or chance(chooser, 25):
+    if not entries or chance(chooser, 20):
         extra: Any = {"slice": [0, 1, 1], "window": [chooser.integer(-1, 3), 2, 1, 1]}.get(name, chooser.integer(-1, 3))
         return {name: [*entries, extra]}
     at = chooser.integer(0, len(entries) - 1)
     if chance(chooser, 15):
         return {name: entries[:at] + entries[at + 1 :]}
-    wrong = pick(chooser, (-1, 0, 2, 5, 33, HUGE, -HUGE, 2**53, 2**27, {"odd": "half"}, {"odd": "true"}))
     if isinstance(entries[at], list):
-        entries[at][chooser.integer(0, len(entries[at]) - 1)] = wrong
+        entries[at][chooser.integer(0, len(entries[at]) - 1)] = _wrong_entry(chooser)
     else:
-        entries[at] = wrong
+        entries[at] = _wrong_entry(chooser)
     return {name: entries}
+
+
+def _wrong_entry(chooser: Chooser) -> Any:
+    if chance(chooser, 50):
+        return pick(chooser, (0, -1))
+    return pick(chooser, (2, 5, 33, HUGE, -HUGE, 2**53, 2**27, {"odd": "half"}, {"odd": "true"}))

@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
+from counterfoil_oracles.collecting import between_programs
 from counterfoil_oracles.coverage import Coverage
 from counterfoil_oracles.failures import DIRECTORY, reproduce, save
 from counterfoil_oracles.machines.arrays import PLANS
 from counterfoil_oracles.machines.choices import HypothesisChooser, weighted
 from counterfoil_oracles.machines.histogram import Histogram
-from counterfoil_oracles.machines.plans import arrays, kernels, memory, odd, words
+from counterfoil_oracles.machines.plans import arrays, corners, kernels, memory, odd, sharing, words
 from counterfoil_oracles.machines.program import Diverged, Program
 from counterfoil_oracles.machines.world import Plan, World
 
@@ -27,8 +28,8 @@ def _of(*modules: Any) -> list[tuple[int, Drawn]]:
 
 
 _KERNELS = _of(kernels)
-_ARRAYS = _of(arrays)
-_MEMORY = _of(memory)
+_ARRAYS = _of(arrays, corners)
+_MEMORY = _of(memory, sharing)
 _WORDS = _of(words)
 
 
@@ -44,12 +45,14 @@ class ArrayMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.program: Program | None = None
+        self._collecting = between_programs()
 
     @initialize(data=st.data())
     def begin(self, data: Any) -> None:
         """A poison byte, the host, a device of each kind, the disk."""
         if self.coverage is not None:
             self.coverage.begin()
+        self._collecting.__enter__()
         chooser = HypothesisChooser(data)
         self.program = Program(self.reference, self.subject, chooser, self.histogram, self.coverage)
         self._run(data, memory.begin)
@@ -91,6 +94,7 @@ class ArrayMachine(RuleBasedStateMachine):
                     self._run(None, memory.probe)
             finally:
                 self.program.close()
+                self._collecting.__exit__(None, None, None)
 
     def _program(self) -> Program:
         assert self.program is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import struct
 from typing import Any, Final
 
@@ -14,6 +15,9 @@ _FLOATS: Final = (
     1e-3, 2.0**-9, 2.0**-10, 2.0**-17, 2.0**-25, 2.0**-133, 2.0**-149, 2.0**-150, 5e-324, 3.4028234663852886e38,
     3.4028235677973366e38, 1e300, -1e300, 1.7976931348623157e308, float("inf"), float("-inf"), float("nan"),
 )  # fmt: skip
+_BESIDE_TIES: Final = tuple(1.0 + 2.0**-bits + 2.0**-45 for bits in (24, 11, 8, 4, 3, 2))
+"""Just above what lies halfway between two values of a format; rounded to float32 first, exactly there."""
+
 _PATTERNS: Final = (
     "00", "01", "ff", "7f", "80", "3f80", "0000803f", "0000c07f", "0100807f", "ffff7f7f", "00000000000000f07f"[2:],
     "000000000000f03f", "010000000000f07f", "000000000000f8ff", "0000000000000080", "efbeadde", "7e", "7c", "fc7b",
@@ -22,6 +26,8 @@ _PATTERNS: Final = (
 
 def float_value(chooser: Chooser) -> float:
     """A float: an edge of some format, or a random binary32 or binary64 pattern."""
+    if chance(chooser, 4):
+        return pick(chooser, _BESIDE_TIES)
     if chance(chooser, 15):
         return float(struct.unpack("<f", struct.pack("<I", chooser.integer(0, 2**32 - 1)))[0])
     if chance(chooser, 5):
@@ -71,7 +77,7 @@ def content(chooser: Chooser, nbytes: int) -> str:
     if style < 2:
         return bytes(at % 256 for at in range(nbytes)).hex()
     if style < 5 or nbytes > 64:
-        return bytes(chooser.integer(0, 2**32 - 1).to_bytes(4, "little") * (nbytes // 4 + 1))[:nbytes].hex()
+        return random.Random(chooser.integer(0, 2**32 - 1)).randbytes(nbytes).hex()
     parts: list[str] = []
     while len("".join(parts)) < 2 * nbytes:
         parts.append(pick(chooser, _PATTERNS))

@@ -8,7 +8,7 @@ codes, and integers in range.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import ml_dtypes
@@ -43,24 +43,32 @@ _TYPES: Final[dict[Dtype, np.dtype[Any]]] = {
     int8: np.dtype(np.int8),
 }
 _NARROW: Final = (bfloat16, float8_e4m3fn, float8_e5m2, float4_e2m1fn)
-_CODES: Final = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: np.dtype(np.uint32)}
+_CODES: Final[dict[int, np.dtype[Any]]] = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: np.dtype(np.uint32)}
+
+
+def _held(dtype: Dtype, code: int) -> np.ndarray[Any, Any]:
+    """One element of that code; ml_dtypes keeps one narrower than a byte in a byte of its own, an int4 by its value."""
+    if dtype is int4 and code >= 8:
+        code |= 0xF0
+    return np.array([code], dtype=_CODES[max(dtype.bits, 8)]).view(_TYPES[dtype])
+
+
+def _code(dtype: Dtype, held: np.ndarray[Any, Any]) -> int:
+    return int(held.view(_CODES[max(dtype.bits, 8)])[0]) & (1 << dtype.bits) - 1
 
 
 def _converted(element: Element) -> int:
-    """The code ml_dtypes stores; it keeps one element narrower than a byte in the low bits of a byte of its own."""
+    """The code ml_dtypes stores."""
     (code,) = element.arguments
     source, result = element.batch.source, element.batch.result
-    held = np.array([code], _CODES[max(source.bits, 8)])
-    if source is int4 and code >= 8:
-        held |= np.uint8(0xF0)
-    value = held.view(_TYPES[source]).astype(_TYPES[result])
-    return int(value.view(_CODES[max(result.bits, 8)])[0]) & (1 << result.bits) - 1
+    return _code(result, _held(source, code).astype(_TYPES[result]))
 
 
 def _narrowing(rng: random.Random) -> Iterator[Element]:
     """float32 values of every magnitude the destination holds, among them its own values and the ties between."""
     for dtype in _NARROW:
-        greatest = float(ml_dtypes.finfo(_TYPES[dtype]).max)
+        assert dtype.float_format is not None
+        greatest = _value(dtype, dtype.float_format.last_finite_code)
         for _ in range(12):
             yield from _cast(float32, dtype, [_float32_within(rng, dtype, greatest) for _ in range(_BATCH)])
 
@@ -72,17 +80,16 @@ def _float32_within(rng: random.Random, dtype: Dtype, greatest: float) -> int:
             code = _near_tie(rng, dtype)
         elif dtype.bits < 16:
             code = code & 0x807FFFFF | rng.randint(127 - 18, 127 + 16) << 23
-        value = float(np.uint32(code).view(np.float32))
-        if abs(value) <= greatest:
+        if abs(_value(float32, code)) <= greatest:
             return code
 
 
 def _near_tie(rng: random.Random, dtype: Dtype) -> int:
     """A value of the format plus none, half or nearly half of its last place, as float32."""
-    narrow = np.array([rng.getrandbits(dtype.bits)], _CODES[max(dtype.bits, 8)]).view(_TYPES[dtype])
     assert dtype.float_format is not None
+    wide = _code(float32, _held(dtype, rng.getrandbits(dtype.bits)).astype(np.float32))
     half = 1 << 22 - dtype.float_format.fraction_bits
-    return int(narrow.astype(np.float32).view(np.uint32)[0] + rng.choice((0, half - 1, half, half + 1))) & 0xFFFFFFFF
+    return wide + rng.choice((0, half - 1, half, half + 1)) & 0xFFFFFFFF
 
 
 def _widening(rng: random.Random) -> Iterator[Element]:
@@ -94,7 +101,7 @@ def _widening(rng: random.Random) -> Iterator[Element]:
 
 
 def _value(dtype: Dtype, code: int) -> float:
-    return float(np.array([code], _CODES[max(dtype.bits, 8)]).view(_TYPES[dtype]).astype(np.float32)[0])
+    return float(_held(dtype, code).astype(np.float32)[0])
 
 
 def _integers(rng: random.Random) -> Iterator[Element]:
@@ -109,8 +116,12 @@ def _cast(source: Dtype, result: Dtype, codes: list[int]) -> list[Element]:
     return elements(Batch("cast", source, result, (tuple(codes),)))
 
 
+def _topic(name: str, floor: int, draw: Callable[[random.Random], Iterator[Element]]) -> Topic:
+    return Topic(ORACLE, name, ("kernels/rounded-once", "dtypes/store-rule"), floor, draw, _converted, result_code)
+
+
 TOPICS: Final = (
-    Topic(ORACLE, "narrowing", ("dtypes/store-rule", "kernels/rounded-once"), 3216, _narrowing, _converted, result_code),
-    Topic(ORACLE, "widening", ("kernels/rounded-once",), 1100, _widening, _converted, result_code),
-    Topic(ORACLE, "integers", ("kernels/rounded-once",), 64, _integers, _converted, result_code),
+    _topic("narrowing", 3216, _narrowing),
+    _topic("widening", 1120, _widening),
+    _topic("integers", 64, _integers),
 )

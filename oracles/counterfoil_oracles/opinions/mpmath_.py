@@ -114,7 +114,7 @@ def _topic(name: str, rows: list[Kernel], floor: int) -> Topic:
 
 
 TOPICS: Final = (
-    _topic("functions", [row for row in _FUNCTIONS if row.family is Family.UNARY], 7100),
+    _topic("functions", [row for row in _FUNCTIONS if row.family is Family.UNARY], 7300),
     _topic("powers", [row for row in _FUNCTIONS if row.name == "pow"], 450),
     _topic("angles", [row for row in _FUNCTIONS if row.name == "atan2"], 450),
 )

@@ -208,7 +208,7 @@ def _overlap(pair: Pair) -> bool:
     memory = np.zeros(pair.nbytes + 16, np.uint8)
     one, two = (_operand(memory, operand) for operand in (pair.one, pair.two))
     try:
-        return bool(np.shares_memory(one, two, max_work=_MAX_WORK))
+        return bool(np.shares_memory(one, two, max_work=_MAX_WORK))  # type: ignore[arg-type]  # the stub knows 0 and -1
     except np.exceptions.TooHardError:
         raise Undecided from None
 

@@ -72,6 +72,10 @@ def from_buffer(world: World) -> Plan[None]:
         if spoiled is not None:
             yield from make(world, "a", "from_buffer", dtype=wanted.name, object=spoiled)
         if chance(c, 20):
+            yield from make(
+                world, "a", "from_buffer", dtype=wanted.name, object={"odd": pick(c, ("none", "half", "dict"))}
+            )
+        if chance(c, 20):
             yield from make(world, "a", "from_buffer", dtype=making.dtype(world).name, object=memory)
         yield from make(world, "a", "from_buffer", dtype=wanted.name, object=memory)
 
@@ -290,6 +294,10 @@ def transfer(world: World) -> Plan[None]:
         other = yield from making.fresh(world, pick(c, (wanted, uint8)), shape if chance(c, 40) else [*shape[:-1], 2])
         if other is not None:
             yield from do("transfer", src=ref(other), dst=ref(dst))
+    if chance(c, 25):
+        near = yield from making.over(world, dst, wanted, shape)
+        if near is not None:
+            yield from do("transfer", src=ref(near), dst=ref(dst))
     if chance(c, 15):
         away = yield from making.off_host(world, wanted, shape)
         if away is not None:

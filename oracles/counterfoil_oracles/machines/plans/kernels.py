@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -61,6 +60,15 @@ def run(good: Call) -> Plan[None]:
 # --- good calls ------------------------------------------------------------------------------------------------------
 
 
+_WIDE: Final = ([33], [64], [257], [17, 19], [3, 5, 20], [130, 2], [2, 131], [16, 16], [1, 100, 1])
+"""Shapes long enough for vectors, their tails, and tiles."""
+
+
+def _shape(world: World) -> list[int]:
+    """A small shape, and now and then a wide one."""
+    return list(pick(world.chooser, _WIDE)) if chance(world.chooser, 5) else shapes.shape(world.chooser)
+
+
 def draw(world: World) -> Call:
     """A kernel, the dtypes and shapes of its operands, and its parameters, all within its row."""
     c = world.chooser
@@ -70,7 +78,7 @@ def draw(world: World) -> Call:
     special = _SPECIAL.get(family)
     if special is not None:
         return special(world, kernel, dtype)
-    shape = shapes.shape(c)
+    shape = _shape(world)
     source = Operand(dtype, shape)
     result = Operand(kernel.result or (making.dtype(world) if family is Family.CAST else dtype), shape)
     sources = [source] * ARITIES[family]
@@ -80,22 +88,22 @@ def draw(world: World) -> Call:
 
 
 def _fill(world: World, kernel: Kernel, dtype: Dtype) -> Call:
-    return Call(kernel, [Operand(dtype, shapes.shape(world.chooser))], {"value": values.value(world.chooser, dtype)})
+    return Call(kernel, [Operand(dtype, _shape(world))], {"value": values.value(world.chooser, dtype)})
 
 
 def _iota(world: World, kernel: Kernel, dtype: Dtype) -> Call:
-    shape = shapes.shape(world.chooser) or [3]
+    shape = _shape(world) or [3]
     return Call(kernel, [Operand(dtype, shape)], {"axis": world.chooser.integer(0, len(shape) - 1)})
 
 
 def _along_axis(world: World, kernel: Kernel, dtype: Dtype) -> Call:
-    shape = shapes.shape(world.chooser) or [3]
+    shape = _shape(world) or [3]
     operand = Operand(dtype, shape)
     return Call(kernel, [operand, operand], {"axis": world.chooser.integer(0, len(shape) - 1)})
 
 
 def _reduce(world: World, kernel: Kernel, dtype: Dtype) -> Call:
-    shape = shapes.shape(world.chooser)
+    shape = _shape(world)
     axes = some(world.chooser, range(len(shape)), 2)
     left = [extent for axis, extent in enumerate(shape) if axis not in axes]
     return Call(kernel, [Operand(kernel.result or dtype, left), Operand(dtype, shape)], {"axes": axes})
@@ -103,7 +111,7 @@ def _reduce(world: World, kernel: Kernel, dtype: Dtype) -> Call:
 
 def _matmul(world: World, kernel: Kernel, dtype: Dtype) -> Call:
     c = world.chooser
-    rows, inner, columns = (weighted(c, [(40, 2), (30, 3), (20, 1), (5, 0), (5, 5)]) for _ in range(3))
+    rows, inner, columns = (weighted(c, [(38, 2), (28, 3), (20, 1), (5, 0), (5, 5), (3, 9), (1, 17)]) for _ in range(3))
     if chance(c, 30):
         rows = inner = columns = 2
     batch = [c.integer(1, 3)] if chance(c, 30) else []
@@ -115,7 +123,7 @@ def _matmul(world: World, kernel: Kernel, dtype: Dtype) -> Call:
 
 
 def _map(world: World, kernel: Kernel, dtype: Dtype) -> Call:
-    shape = shapes.shape(world.chooser)
+    shape = _shape(world)
     expression, result, inputs = expressions.expression(world.chooser, dtype)
     return Call(kernel, [Operand(found, shape) for found in (result, *inputs)], {"expression": expression})
 
@@ -291,10 +299,8 @@ def refused(world: World) -> Plan[None]:
     """The refusal that an answer stands for, over any arrays."""
     c = world.chooser
     operands = some(c, world.arrays(), 3)
-    answer = pick(c, list(Answer))
-    yield from do("refused", name=pick(c, ("add", "mul", "f")), answer=answer.name, operands=refs(operands))
-
-
-def total(call: Call) -> int:
-    """How many elements the call's operands have together."""
-    return sum(math.prod(operand.shape) for operand in call.wanted)
+    name, answers = pick(c, ("add", "mul", "f")), [pick(c, list(Answer))]
+    if chance(c, 30):
+        answers.insert(0, pick(c, (Answer.DONE, Answer.DECLINED)))
+    for answer in answers:
+        yield from do("refused", name=name, answer=answer.name, operands=refs(operands))

@@ -39,9 +39,11 @@ def buffer(world: World, nbytes: int | None = None, on: str | None = None) -> Pl
 
 
 def fill(world: World, array: str) -> Plan[None]:
-    """Give an array's buffer drawn bytes, as it is now."""
+    """Give an array's buffer drawn bytes, once its work is done."""
     nbytes = world.buffer(array).nbytes
     if nbytes:
+        if world.pending(array):
+            yield from do("buffer.wait", buffer=ref(array), access="read_write")
         yield from do("buffer.poke", buffer=ref(array), bytes=values.content(world.chooser, nbytes))
 
 
@@ -58,7 +60,7 @@ def over(world: World, name: str, wanted: Dtype, shape: list[int], distinct: boo
 def fresh(world: World, wanted: Dtype, shape: list[int], on: str = "host") -> Plan[str | None]:
     """A fresh array of a dtype and shape on a device, made in one of the ways there are, with drawn contents."""
     c = world.chooser
-    if on == "host" and chance(c, 25):
+    if on == "host" and math.prod(shape) <= 24 and chance(c, 25):
         drawn = [values.value(c, wanted) for _ in range(math.prod(shape))]
         return (yield from make(world, "a", "from_values", dtype=wanted.name, shape=shape, values=drawn))
     if on == "host" and chance(c, 15):

@@ -172,14 +172,15 @@ def advance(world: World) -> Plan[None]:
 def lose(world: World) -> Plan[None]:
     """Lose a device, mostly one with work to perform; another is made where few are left."""
     c = world.chooser
-    if chance(c, 15):
-        yield from do("device.lose", device=ref(pick(c, ("host", "disk"))), why="gone")
+    why = pick(c, ("unplugged", "overheated", "gone"))
+    if chance(c, 25):
+        yield from do("device.lose", device=ref(pick(c, ("host", "disk"))), why=why)
     names = [name for name in world.all("device") if name not in ("host", "disk")]
     if len([name for name in names if name not in world.lost]) < 3:
         for addressable in (False, True):
             yield from make(world, "d", "simulated", name="spare", addressable=addressable)
     if names and chance(c, 60):
-        yield from do("device.lose", device=ref(pick(c, names)), why=pick(c, ("unplugged", "overheated")))
+        yield from do("device.lose", device=ref(pick(c, names)), why=why)
 
 
 # --- work ------------------------------------------------------------------------------------------------------------
@@ -196,29 +197,38 @@ def submit(world: World) -> Plan[None]:
         own += [made] if made is not None else []
     names = own if chance(c, 90) else world.buffers()
     work = weighted(c, [(40, "increment"), (30, "sum"), (25, f"fill:{c.integer(0, 255)}"), (2, "raise")])
-    yield from do("submit", device=ref(where), work=work, reads=refs(some(c, names, 2)), writes=refs(some(c, names, 2)))
+    reads, writes = refs(some(c, names, 2)), refs(some(c, names, 2))
+    if chance(c, 10):
+        yield from do("submit", device=ref(pick(c, ("host", "disk"))), work=work, reads=reads, writes=writes)
+    yield from do("submit", device=ref(where), work=work, reads=reads, writes=writes)
 
 
 def submit_copy(world: World) -> Plan[None]:
-    """Queue a copy between two buffers, mostly of one length."""
+    """Queue a copy between two buffers: of other lengths or of one memory first, now and then, and then a good one."""
     c = world.chooser
     names = world.buffers() + world.arrays()
     if not names:
         return
     src = pick(c, names)
-    alike = [name for name in names if world.buffer(name).nbytes == world.buffer(src).nbytes]
-    if len(alike) < 2 or chance(c, 20):
+    if chance(c, 30):
+        yield from do("submit_copy", src=ref(src), dst=ref(pick(c, names)))
+    alike = [name for name in names if world.buffer(name).nbytes == world.buffer(src).nbytes and world.live(name)]
+    apart = [name for name in alike if world.places[name].memory != world.places[src].memory]
+    if not apart or chance(c, 20):
         made = yield from making.buffer(world, world.buffer(src).nbytes)
-        alike += [made] if made is not None else []
-    yield from do("submit_copy", src=ref(src), dst=ref(pick(c, alike if chance(c, 90) else names)))
+        apart += [made] if made is not None else []
+    if apart:
+        yield from do("submit_copy", src=ref(src), dst=ref(pick(c, apart)))
 
 
 def submit_fill(world: World) -> Plan[None]:
     """Queue a fill of a buffer, mostly with a byte."""
     names = world.buffers() + world.arrays()
     if names:
-        byte = world.chooser.integer(0, 255) if chance(world.chooser, 90) else pick(world.chooser, (256, -1))
-        yield from do("submit_fill", buffer=ref(pick(world.chooser, names)), byte=byte)
+        name = pick(world.chooser, names)
+        if chance(world.chooser, 20):
+            yield from do("submit_fill", buffer=ref(name), byte=pick(world.chooser, (256, -1)))
+        yield from do("submit_fill", buffer=ref(name), byte=world.chooser.integer(0, 255))
 
 
 # --- claims ----------------------------------------------------------------------------------------------------------
@@ -230,6 +240,8 @@ def enter(world: World) -> Plan[None]:
     names = world.buffers() + world.arrays()
     alive = [name for name in names if world.live(name)] if chance(c, 90) else names
     donated, read = some(c, alive, 2), some(c, alive, 2)
+    if chance(c, 50):
+        donated = yield from _views(world)
     if chance(c, 70):
         taken = {world.places[name].memory for name in donated}
         read = [name for name in read if world.places[name].memory not in taken]
@@ -243,6 +255,18 @@ def enter(world: World) -> Plan[None]:
         yield from make(world, "b", "claims.consume", claims=ref(held), buffer=ref(pick(c, donated)), why=why)
     if chance(c, 75) or len(world.holding) > 2:
         yield from leave(world, held)
+
+
+def _views(world: World) -> Plan[list[str]]:
+    """A view that leaves out part of its memory, or one that covers all of it."""
+    c = world.chooser
+    names = [name for name in world.buffers() if world.live(name) and world.buffer(name).nbytes > 1]
+    if not names:
+        return []
+    base = pick(c, names)
+    nbytes = world.buffer(base).nbytes - chance(c, 80)
+    found = yield from make(world, "b", "buffer.view", buffer=ref(base), first=0, nbytes=nbytes)
+    return [found] if found is not None else []
 
 
 def leave(world: World, held: str) -> Plan[None]:

@@ -1,0 +1,113 @@
+"""Plans about cases that drawn arrays seldom meet: axes far apart, bytes shared by neighbours, values at the edges."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from counterfoil_oracles.machines import shapes, values
+from counterfoil_oracles.machines.choices import pick
+from counterfoil_oracles.machines.plans import making
+from counterfoil_oracles.machines.world import Plan, World, do, make, ref, refs
+from counterfoil_spec.answers import Answer
+from counterfoil_spec.dtypes import Dtype, int64
+from counterfoil_spec.kernels import KERNELS, Family
+
+_NARROW: Final = tuple(dtype for dtype in Dtype.all if dtype.bits < 8)
+_LINE: Final = 12
+"""Bytes of a buffer that two runs of sub-byte elements share."""
+
+
+def conversions(world: World) -> Plan[None]:
+    """Values at the edges of a dtype, cast to some others."""
+    c = world.chooser
+    source = making.dtype(world)
+    drawn = [values.value(c, source) for _ in range(6)]
+    name = yield from make(world, "a", "from_values", dtype=source.name, shape=[6], values=drawn)
+    for _ in range(3):
+        dst = yield from make(world, "a", "host_array", dtype=making.dtype(world).name, shape=[6])
+        if name is not None and dst is not None:
+            yield from do("kernel", name="cast", dst=ref(dst), sources=[ref(name)])
+
+
+def byte_edges(world: World) -> Plan[None]:
+    """Runs of sub-byte elements that end and begin inside a byte: copied within a buffer and between two."""
+    c = world.chooser
+    wanted = pick(c, _NARROW)
+    count, first = c.integer(1, _LINE * 4 // wanted.bits - 2), c.integer(0, 2)
+    names = []
+    own = yield from making.buffer(world, _LINE, "host")
+    other = yield from making.buffer(world, _LINE, "host")
+    for base, offset in ((own, first), (own, first + count + c.integer(0, 1)), (other, first)):
+        if base is not None:
+            names.append((yield from _run(world, base, wanted, [count], [1], offset)))
+    arrays = [name for name in names if name is not None]
+    if len(arrays) == 3:
+        near, beside, far = arrays
+        yield from do("kernel", name="copy", dst=ref(far), sources=[ref(near)])
+        yield from do("transfer", src=ref(far), dst=ref(beside))
+        yield from do("door", written=refs([near, beside][: c.integer(1, 2)]), read=[ref(beside)], work="nothing")
+
+
+def spread(world: World) -> Plan[None]:
+    """An array whose axes lie apart, in any order and direction, copied to a device, which draws them together."""
+    c = world.chooser
+    wanted = making.dtype(world)
+    shape = [c.integer(1, 3) for _ in range(c.integer(1, 4))]
+    apart = pick(c, (1, 2, 3))
+    strides = [apart * c.integer(-3, 3) for _ in shape]
+    reaches = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
+    low, high = (sum(reach for reach in reaches if (reach < 0) == below) for below in (True, False))
+    base = yield from making.buffer(world, ((high - low + 1) * wanted.bits + 7) // 8, "host")
+    if base is not None:
+        name = yield from _run(world, base, wanted, shape, strides, -low)
+        if name is not None:
+            yield from make(world, "a", "array.to_device", array=ref(name), device=ref(making.device(world)))
+
+
+def narrowed(world: World) -> Plan[None]:
+    """A broadcast array, and what is taken from it, which repeats elements or does not."""
+    c = world.chooser
+    extents = [c.integer(2, 4) for _ in range(c.integer(1, 2))]
+    name = yield from making.fresh(world, making.dtype(world), extents)
+    if name is None:
+        return
+    wide = yield from make(world, "a", "array.move", array=ref(name), move={"broadcast": [3, *extents]})
+    if wide is not None:
+        ranges = [[0, pick(c, (1, 1, 2)), 1]]
+        ranges += [pick(c, ([0, extent, 1], [extent - 1, extent, -1], [0, 1, 1])) for extent in extents]
+        yield from make(world, "a", "array.move", array=ref(wide), move={"slice": ranges})
+
+
+def own_source(world: World) -> Plan[None]:
+    """A reduction into its own source: over no axis, over one, and over one that is not there."""
+    c = world.chooser
+    kernel = pick(c, [row for row in KERNELS.values() if row.family in (Family.REDUCE, Family.ARG)])
+    domain = sorted(kernel.domain, key=lambda dtype: dtype.code)
+    wanted = int64 if kernel.result else pick(c, domain)
+    name = yield from making.operand(world, wanted, shapes.shape(c, 8), True)
+    if name is not None:
+        for axes in ([0], [], [len(world.shape(name))]):
+            yield from do("kernel", name=kernel.name, dst=ref(name), sources=[ref(name)], axes=axes)
+
+
+def obituary(world: World) -> Plan[None]:
+    """A refusal over operands of which some are dead, each for a reason of its own."""
+    c = world.chooser
+    names = []
+    for extent in (2, 3):
+        names.append((yield from making.dead(world, making.dtype(world), [extent])))
+    names += world.arrays()[:1]
+    answer = pick(c, (Answer.DEAD_BUFFER, Answer.DEAD_BUFFER, Answer.HELD_EXCLUSIVE))
+    operands = refs([name for name in names if name is not None])
+    yield from do("refused", name="add", answer=answer.name, operands=operands)
+
+
+def _run(
+    world: World, base: str, wanted: Dtype, shape: list[int], strides: list[int], offset: int
+) -> Plan[str | None]:
+    """An array over a buffer at given positions."""
+    place: dict[str, Any] = {"shape": shape, "strides": strides, "offset": offset}
+    layout = yield from make(world, "l", "layout", **place)
+    if layout is None:
+        return None
+    return (yield from make(world, "a", "array", dtype=wanted.name, layout=ref(layout), buffer=ref(base)))

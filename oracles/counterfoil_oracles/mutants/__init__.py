@@ -1,0 +1,1 @@
+"""Planted defects: small mistakes put into copies of the halves, each of which the array machine must find alone."""

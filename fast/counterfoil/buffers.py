@@ -59,8 +59,15 @@ class Memory:
         """What an access of the memory must follow."""
         return [] if self.order is None else self.order.points(writing)
 
+    def require_whole(self) -> None:
+        """Refuse memory/file where a mapped file was cut short."""
+        check = getattr(self.keep, "require_whole", None)
+        if check is not None:
+            check(self.nbytes)
+
     def bytes_at(self, offset: int, nbytes: int) -> memoryview:
         """Writable bytes of the memory, which stay allocated while the view lives."""
+        self.require_whole()
         if not nbytes:
             return memoryview(bytearray())
         return memoryview(ffi.buffer(ffi.gc(self.c.base + offset, self._let_go), nbytes)).cast("B")

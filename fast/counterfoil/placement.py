@@ -9,7 +9,6 @@ from counterfoil import arrays
 from counterfoil._native import ffi, lib
 from counterfoil.buffers import Buffer, allocate
 from counterfoil.devices import Device
-from counterfoil.disk import MappedFile
 from counterfoil.timeline import Order
 from counterfoil_spec.arguments import instance, integer, within
 from counterfoil_spec.interface import Access
@@ -184,8 +183,7 @@ def _move(runner: Device | None, move: Callable[[], Any] | None, reads: list[Buf
     if move is None:
         return
     for buffer, _ in named:
-        if isinstance(buffer.memory.keep, MappedFile):
-            buffer.memory.keep.require_whole(buffer.memory.nbytes)
+        buffer.memory.require_whole()
     if runner is not None:
         runner.timeline.submit(move, touched(reads, writes))
         return

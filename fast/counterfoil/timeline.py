@@ -44,6 +44,14 @@ class Order:
             self.last_write = point
         lib.cf_memory_count_pending(self.c, writes, 1)
 
+    def reached(self, point: Point) -> None:
+        """Forget a point that was performed: nothing has to follow it any more."""
+        timeline, number = point
+        if self.uses.get(timeline) == number:
+            del self.uses[timeline]
+        if self.last_write == point:
+            self.last_write = None
+
     def settle(self, writes: bool) -> None:
         """Record that a submission that names the memory was performed or dropped."""
         lib.cf_memory_count_pending(self.c, writes, -1)
@@ -196,6 +204,7 @@ def _run(timeline: Timeline, submission: Submission) -> None:
         timeline.queue.popleft()
         timeline.reached = submission.number
         for order, writes in submission.touched.items():
+            order.reached((timeline, submission.number))
             order.settle(writes)
 
 

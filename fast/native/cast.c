@@ -27,7 +27,7 @@ static void cast_block(const run *run, int64_t done, int64_t n, void *out) {
     cf_convert(src->dtype, run->dst->dtype, in, out, n);
 }
 
-/* As cf_produce: a strip has at most CF_STRIP elements, fewer than a block. */
+/* As cf_produce: a strip has at most CF_STRIP elements, no more than a block. */
 static void produce(void *context, int64_t first, int64_t n, void *out) { cast_block(context, first, n, out); }
 
 /* To where dst lies, if it lies loose there, else through storage. */

@@ -287,6 +287,28 @@ static void convert_block(int from, int to, const void *in, void *out, int64_t n
     }
 }
 
+/* ---- without an intermediate ------------------------------------------------------------------------------------ */
+
+DECODE(bits4_of_bits8, uint8_t, uint8_t, code & 15)
+DECODE(bits8_of_int4, uint8_t, uint8_t, (uint8_t)cf_int4_value(code))
+DECODE(truth_of_bits8, uint8_t, uint8_t, code != 0)
+DECODE(int32_of_float, float, int32_t, cf_int32_of_float(code))
+
+/* Between integers and booleans that take a byte each. */
+static void convert_bytes(int from, int to, const void *in, void *out, int64_t n) {
+    if (is_boolean(from) || is_boolean(to)) {
+        truth_of_bits8(in, out, n);
+    } else if (to == CF_INT4 || to == CF_UINT4) {
+        bits4_of_bits8(in, out, n);
+    } else if (from == CF_INT4) {
+        bits8_of_int4(in, out, n);
+    } else {
+        memmove(out, in, (size_t)n); /* in may be out */
+    }
+}
+
+static bool is_byte(int dtype) { return loose_width(dtype) == 1 && (is_integer(dtype) || is_boolean(dtype)); }
+
 /* The pairs that need no intermediate storage. */
 static bool convert_directly(int from, int to, const void *in, void *out, int64_t n) {
     if (from == CF_FLOAT32 && to != CF_FLOAT64 && intermediate_of(from, to) == AS_FLOAT && !is_complex(to) &&
@@ -294,6 +316,10 @@ static bool convert_directly(int from, int to, const void *in, void *out, int64_
         encode_float(to, in, out, n);
     } else if (to == CF_FLOAT32 && intermediate_of(from, to) == AS_FLOAT) {
         decode_float(from, in, out, n);
+    } else if (is_byte(from) && is_byte(to)) {
+        convert_bytes(from, to, in, out, n);
+    } else if (to == CF_INT32 && from == CF_FLOAT32) {
+        int32_of_float(in, out, n);
     } else if (to == CF_FLOAT64 && from == CF_FLOAT32) {
         double_of_float(in, out, n);
     } else if (to == CF_FLOAT64 && (from == CF_INT32 || from == CF_UINT32)) {

@@ -123,6 +123,12 @@ static inline int32_t cf_clamp_float(float x, float low, float high) {
     return (int32_t)(x == x ? bounded : 0.0f);
 }
 
+/* The greatest int32 is no float: it is put in place of what is past the float below it. */
+static inline int32_t cf_int32_of_float(float x) {
+    int32_t whole = cf_clamp_float(x, -0x1p31f, 0x1.fffffep30f);
+    return x >= 0x1p31f ? INT32_MAX : whole;
+}
+
 static inline int64_t cf_clamp_double(double x, double low, double high) {
     double bounded = x > low ? x : low;
     bounded = bounded < high ? bounded : high;

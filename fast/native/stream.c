@@ -39,6 +39,13 @@ static void stream_group(uint8_t *to, const uint8_t *from) {
 /* Bytes from an address to the next line. */
 static size_t to_line(const uint8_t *address) { return -(uintptr_t)address & (CF_LINE - 1); }
 
+void cf_stream_store(uint8_t *to, const uint8_t *from, size_t n) {
+    size_t done = to_line(to) < n ? to_line(to) : n;
+    memcpy(to, from, done);
+    for (; n - done >= CF_LINE; done += CF_LINE) stream_line(to + done, from + done);
+    memcpy(to + done, from + done, n - done);
+}
+
 void cf_stream_copy(uint8_t *to, const uint8_t *from, size_t n) {
     if (n < CF_STREAM_BYTES) {
         memcpy(to, from, n);

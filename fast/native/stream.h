@@ -18,12 +18,15 @@ void cf_stream_copy(uint8_t *to, const uint8_t *from, size_t n);
 void cf_stream_line(uint8_t *to, const uint8_t *line);
 void cf_stream_end(void);
 
+/* n bytes, whole lines of `to` by streaming stores, of which cf_stream_end makes an end; no overlap. */
+void cf_stream_store(uint8_t *to, const uint8_t *from, size_t n);
+
 /* Computes the loose elements first .. first + n - 1 of a run into `out`, aligned to a line. */
 typedef void (*cf_produce)(void *context, int64_t first, int64_t n, void *out);
 
 /* A run of n elements of `bytes` bytes at `to`, a multiple of their alignment: produced CF_STRIP bytes at a time into
  * near storage, and streamed. Strips are not produced in order, each index once. `to` is read by no strip. */
-enum { CF_STRIP = 1024 };
+enum { CF_STRIP = 2048 };
 void cf_stream_run(uint8_t *to, int64_t bytes, int64_t n, cf_produce produce, void *context);
 
 /* Whether a run is worth it. */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -25,12 +26,24 @@ NOTHING_RAN: Final = 4
 
 REFERENCE: Final = "counterfoil_reference"
 
+_PROGRAMS: Final = {
+    "exhaustive": ("counterfoil_oracles.exhaustive", "every float32 through every narrow store and every code path"),
+    "mutants": ("counterfoil_oracles.mutants.table", "planted defects, and how long the machine takes to find each"),
+    "opinions": ("counterfoil_oracles.opinions.table", "what numpy, isl, ml_dtypes and mpmath say of both halves"),
+    "prove": ("counterfoil_oracles.prove", "the theorems behind the rules"),
+}
+"""Subcommands that read their own arguments: module and help. Imported when asked for: they bring provers along."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; its exit code."""
-    options = _parser().parse_args(argv)
-    run: Callable[[argparse.Namespace], int] = options.run
+    arguments = list(sys.argv[1:] if argv is None else argv)
     try:
+        if arguments and arguments[0] in _PROGRAMS:
+            program = importlib.import_module(_PROGRAMS[arguments[0]][0])
+            return int(program.main(arguments[1:]))
+        options = _parser().parse_args(arguments)
+        run: Callable[[argparse.Namespace], int] = options.run
         return run(options)
     except HarnessError as error:
         print(f"counterfoil: {error}", file=sys.stderr)
@@ -64,9 +77,9 @@ def _parser() -> argparse.ArgumentParser:
     covering.add_argument("--subject", default="counterfoil", help="the module to check (default: counterfoil)")
     exhausting = command("exhaust", _exhaust, "every short program over two memories, on both halves")
     exhausting.add_argument("--subject", default="counterfoil", help="the module to check (default: counterfoil)")
-    command("prove", _prove, "the theorems behind the rules")
-    command("opinions", _opinions, "what numpy, isl, ml_dtypes and mpmath say of both halves' answers")
     command("demo", _demo, "the same check on a broken copy of the fast half")
+    for name, (_, help) in _PROGRAMS.items():
+        commands.add_parser(name, help=help)
     return parser
 
 
@@ -128,18 +141,6 @@ def _exhaust(options: argparse.Namespace) -> int:
     from counterfoil_oracles import exhaust
 
     return exhaust.main(subjects.half(REFERENCE), subjects.half(options.subject))
-
-
-def _prove(options: argparse.Namespace) -> int:
-    from counterfoil_oracles import prove
-
-    return prove.main([])
-
-
-def _opinions(options: argparse.Namespace) -> int:
-    from counterfoil_oracles.opinions import table
-
-    return table.main([])
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -65,7 +65,7 @@ class Pair:
 
     def looks(self) -> tuple[Observation, Observation]:
         """What can be seen now in the reference and in the subject."""
-        return self._seen[0].look(), self._seen[1].look()
+        return self._seen[0].look(), _guarded(self._seen[1].look)
 
     def close(self) -> None:
         """Undo what the commands left behind in both halves."""
@@ -78,7 +78,11 @@ class Pair:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.close()
+        try:
+            self.close()
+        except Exception:
+            if error is None:  # what is under way already says more
+                raise
 
     def _reference_step(self, command: Command) -> tuple[Outcome, list[Any]]:
         if command.do != "kernel":
@@ -94,7 +98,8 @@ class Pair:
             return f"expected {said(expected)}, got {said(actual)}"
         if command.bind is None or command.bind not in self.reference.names:
             return None
-        facts = [made(half.names[command.bind]) for half in (self.reference, self.subject)]
+        theirs = self.subject.names[command.bind]
+        facts = [made(self.reference.names[command.bind]), _guarded(lambda: made(theirs))]
         return None if facts[0] == facts[1] else f"made {command.bind}: {_parting(facts[0], facts[1])}"
 
     def _learn(self, command: Command) -> None:
@@ -126,8 +131,16 @@ class Pair:
         expected, actual = self.last_seen = self.looks()
         if expected == actual:
             return None
-        what = next(name for name in expected | actual if expected.get(name) != actual.get(name))
+        what = next(name for name in actual | expected if expected.get(name) != actual.get(name))
         return Divergence(index, command, expected.get(what), actual.get(what), _observation(what, expected, actual))
+
+
+def _guarded(look: Callable[[], Observation]) -> Observation:
+    """What looking at the subject shows: that it failed, where it does."""
+    try:
+        return look()
+    except Exception as error:
+        return {"looking": f"failed with {type(error).__name__}: {error}"}
 
 
 def _key(thing: Any) -> int:
@@ -161,7 +174,7 @@ def said(outcome: object) -> str:
 
 def _parting(expected: object, actual: object) -> str:
     if isinstance(expected, dict) and isinstance(actual, dict):
-        name = next(name for name in expected | actual if expected.get(name) != actual.get(name))
+        name = next(name for name in actual | expected if expected.get(name) != actual.get(name))
         return f"{name} is {actual.get(name)!r}, not {expected.get(name)!r}"
     return f"{actual!r}, not {expected!r}"
 

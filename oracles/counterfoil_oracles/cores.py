@@ -12,7 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from counterfoil_oracles.environment import HarnessError
+from counterfoil_spec.dtypes import Dtype
+
+Bytes = np.ndarray[Any, np.dtype[Any]]
 
 _CHECKOUT: Final = Path(__file__).resolve().parents[2]
 
@@ -30,6 +35,22 @@ class Core:
     def __init__(self, name: str, module: Any) -> None:
         self.name, self.ffi, self.lib = name, module.ffi, module.lib
         self.device = self.lib.cf_device_create(self.ffi.NULL)
+
+    def array(
+        self, dtype: Dtype, memory: Bytes, shape: Sequence[int], strides: Sequence[int] | None = None, offset: int = 0
+    ) -> Any:
+        """The core's array over an ndarray's bytes, which must outlive it; contiguous without ``strides``."""
+        ffi, lib = self.ffi, self.lib
+        base = ffi.cast("void *", memory.ctypes.data)
+        owner = ffi.gc(lib.cf_memory_adopt(base, memory.nbytes, self.device, ffi.NULL, 0), lib.cf_memory_destroy)
+        buffer, layout, array = ffi.new("cf_buffer *"), ffi.new("cf_layout *"), ffi.new("cf_array *")
+        lib.cf_buffer_make(buffer, owner, 0, memory.nbytes, self.device, 1)
+        if strides is None:
+            made = lib.cf_layout_contiguous(layout, len(shape), shape, ffi.NULL)
+        else:
+            made = lib.cf_layout_make(layout, len(shape), shape, strides, offset, ffi.NULL)
+        assert made == lib.cf_array_make(array, dtype.code, layout, buffer) == lib.CF_FINE
+        return ffi.gc(array, lambda _, kept=(owner, buffer): None)
 
 
 def installed() -> Core:

@@ -24,12 +24,15 @@ class OpenClaims:
         self.claims: Any = claims
         self.is_open = True
 
-    def leave(self) -> None:
-        """Leave the block; a second time is a mistake of the program."""
+    def leave(self, error: Exception | None = None) -> None:
+        """Leave the block, by an exception if one is given; a second time is a mistake of the program."""
         if not self.is_open:
             raise RuntimeError("the claims have been left already")
         self.is_open = False
-        self.block.__exit__(None, None, None)
+        if error is None:
+            self.block.__exit__(None, None, None)
+        elif self.block.__exit__(type(error), error, None):
+            raise AssertionError("the claims swallowed an exception")
 
 
 class Environment:

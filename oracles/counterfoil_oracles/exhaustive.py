@@ -11,8 +11,9 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -25,6 +26,7 @@ NARROW: Final = tuple(dtype for dtype in Dtype.all if dtype.bits <= 16)
 CHUNK: Final = 1 << 22
 SLICES: Final = 4096
 ROW: Final = 7
+SHARE: Final = 16 * CHUNK
 
 ALL: Final = 1 << 32
 
@@ -50,20 +52,10 @@ class Operands:
 
     def cast(self, target: Dtype, shape: Sequence[int], strides: Sequence[int], offset: int = 0) -> None:
         """Cast source to destination, both of one layout."""
-        dst = self._array(target, self.results, shape, strides, offset)
-        src = self._array(float32, self.codes, shape, strides, offset)
+        dst = self.core.array(target, self.results, shape, strides, offset)
+        src = self.core.array(float32, self.codes, shape, strides, offset)
         answer = self.core.lib.cf_cast(dst, src)
         assert answer == 0, answer
-
-    def _array(self, dtype: Dtype, values: Codes, shape: Sequence[int], strides: Sequence[int], offset: int) -> Any:
-        ffi, lib = self.core.ffi, self.core.lib
-        base = ffi.cast("void *", values.ctypes.data)
-        memory = ffi.gc(lib.cf_memory_adopt(base, values.nbytes, self.core.device, ffi.NULL, 0), lib.cf_memory_destroy)
-        buffer, layout, array = ffi.new("cf_buffer *"), ffi.new("cf_layout *"), ffi.new("cf_array *")
-        lib.cf_buffer_make(buffer, memory, 0, values.nbytes, self.core.device, 1)
-        made = lib.cf_layout_make(layout, len(shape), shape, strides, offset, ffi.NULL)
-        assert made == lib.cf_array_make(array, dtype.code, layout, buffer) == lib.CF_FINE
-        return ffi.gc(array, lambda _, kept=(memory, buffer): None)
 
 
 def stored(dtype: Dtype, memory: Codes, count: int, step: int = 1) -> Codes:
@@ -128,20 +120,13 @@ def compare(
         tally.compared += len(codes)
         if not np.array_equal(found, expected):
             at = int(np.flatnonzero(found != expected)[0])
-            tally.wrong.append(
-                f"float32 {int(codes[at]):#010x} to {target.name} ({name}): {int(found[at]):#x}, not {int(expected[at]):#x}"
-            )
+            code, gave, right = int(codes[at]), int(found[at]), int(expected[at])
+            tally.wrong.append(f"float32 {code:#010x} to {target.name} ({name}): {gave:#x}, not {right:#x}")
 
 
 def storage(dtype: Dtype) -> type[np.unsignedinteger[Any]]:
     """What holds a code."""
     return np.uint16 if dtype.bits == 16 else np.uint8
-
-
-def whole(first: int, last: int) -> Iterator[tuple[int, int]]:
-    """All codes from ``first`` on, in chunks."""
-    for start in range(first, last, CHUNK):
-        yield start, min(start + CHUNK, last)
 
 
 def sliced(count: int = 64) -> Iterator[tuple[int, int]]:
@@ -167,22 +152,54 @@ def check_slice(versions: Sequence[Core]) -> Tally:
     return tally
 
 
-def check_all(
-    versions: Sequence[Core], stairs: dict[Dtype, Staircase], first: int, last: int, said: Callable[[str], None]
-) -> Tally:
-    """Every code from ``first`` on; stops at the end of a chunk with differences."""
+def check_all(versions: Sequence[Core], stairs: dict[Dtype, Staircase], first: int, last: int) -> Tally:
+    """Every code from ``first`` on, before ``last``; stops at the end of a chunk with differences."""
     tally = Tally()
     along = list(paths(versions, CHUNK))
-    began = time.monotonic()
-    for start, end in whole(first, last):
+    for start in range(first, last, CHUNK):
+        end = min(start + CHUNK, last)
         codes = np.arange(start, end, dtype=np.uint32)
         for target, stair in stairs.items():
             compare(tally, target, codes, stair.between(start, end), along)
-        share = (end - first) / (last - first)
-        said(f"{share:6.1%} of the codes, {tally.compared:,} conversions, {time.monotonic() - began:.0f} s")
         if tally.wrong:
             break
     return tally
+
+
+class _Worker:
+    """What a process of the full check keeps: the versions and the staircases."""
+
+    versions: ClassVar[list[Core]]
+    stairs: ClassVar[dict[Dtype, Staircase]]
+
+    @classmethod
+    def begin(cls, stairs: dict[Dtype, Staircase]) -> None:
+        cls.versions, cls.stairs = all_versions(), stairs
+
+    @classmethod
+    def check(cls, first: int) -> Tally:
+        return check_all(cls.versions, cls.stairs, first, min(first + SHARE, ALL))
+
+
+def all_versions() -> list[Core]:
+    """The installed core, then the others that this CPU runs."""
+    return [cores.installed(), *cores.versions()]
+
+
+def check_everything() -> Tally:
+    """All codes, on every CPU there is; stops after the first share with differences."""
+    all_versions()  # built once, before the processes want them
+    stairs = {target: staircase(target, storage(target)) for target in NARROW}
+    total, began = Tally(), time.monotonic()
+    with ProcessPoolExecutor(initializer=_Worker.begin, initargs=(stairs,)) as pool:
+        for done, tally in enumerate(pool.map(_Worker.check, range(0, ALL, SHARE)), 1):
+            total.compared += tally.compared
+            total.wrong += tally.wrong
+            _progress(f"{done * SHARE / ALL:6.1%} of the codes, {time.monotonic() - began:.0f} s")
+            if total.wrong:
+                pool.shutdown(cancel_futures=True)
+                break
+    return total
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -190,13 +207,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="counterfoil exhaustive", description=__doc__)
     parser.add_argument("--slice", action="store_true", help="a 4096th of all codes and those around every step")
     options = parser.parse_args(argv)
-    versions = [cores.installed(), *cores.versions()]
-    if options.slice:
-        tally = check_slice(versions)
-    else:
-        stairs = {target: staircase(target, storage(target)) for target in NARROW}
-        tally = check_all(versions, stairs, 0, ALL, _progress)
-    print(f"\n{tally.compared:,} conversions compared along {len(versions)} versions of the core")
+    tally = check_slice(all_versions()) if options.slice else check_everything()
+    print(f"{tally.compared:,} conversions compared")
     for words in tally.wrong:
         print(words)
     return 1 if tally.wrong else 0
@@ -204,7 +216,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _progress(words: str) -> None:
     if sys.stdout.isatty():
-        print(f"\r{words}", end="", flush=True)
+        print(f"\r{words}", end="\n" if words.startswith("100") else "", flush=True)
 
 
 if __name__ == "__main__":

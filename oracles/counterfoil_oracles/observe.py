@@ -12,7 +12,7 @@ from counterfoil_spec.dtypes import Dtype
 Observation = dict[str, object]
 
 
-def made(thing: Any) -> object:
+def made(thing: Any) -> Observation:
     """The facts of an object as it is made: what never changes afterwards."""
     match role(thing):
         case "array":
@@ -23,7 +23,7 @@ def made(thing: Any) -> object:
             return facts(thing)
         case "device":
             return {"name": thing.name, "budget": thing.budget}
-    return None
+    return {}
 
 
 def role(thing: Any) -> str:

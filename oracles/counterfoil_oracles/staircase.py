@@ -1,7 +1,7 @@
 """A cast as a staircase: the codes it gives, and exactly where along its argument each begins.
 
-Along a run of codes on which a cast's result moves one way (the finite values of one sign, or NaN payloads with the same
-first bit) the steps are found by halving: where both ends of an interval give one code, so does everything between.
+Along a run of codes on which a cast's result moves one way (the finite values of one sign, or NaN payloads with the
+same first bit) the steps are found by halving: where both ends of an interval give one code, so does all between.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 from counterfoil_spec.arguments import integers
 from counterfoil_spec.limits import MAX_ELEMENTS, MAX_RANK
@@ -39,8 +40,8 @@ def check_shape(shape: Shape) -> None:
 
 def instance_of_move(move: object) -> Move:
     """``move`` if it is one of the five; refuses arguments/wrong-type."""
-    if isinstance(move, (Reshape, Broadcast, Permute, Slice, Window)):
-        return move
+    if issubclass(type(move), (Reshape, Broadcast, Permute, Slice, Window)):
+        return cast(Move, move)
     raise refuse("arguments/wrong-type", argument="move", expected="Move", value=shown(move))
 
 

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 from counterfoil_spec.arguments import instance
 from counterfoil_spec.dtypes import Dtype, FloatFormat, Kind, float32, float64
 from counterfoil_spec.refusals import refuse, shown
+from counterfoil_spec.values import exact
 
 INFINITE: Final = -1
 """The mantissa that marks an infinity."""
@@ -341,23 +342,18 @@ def code_of_value(dtype: Dtype, value: object) -> int:
     dtypes; a bool is no int here. An int stored into a float rounds once from its exact value. Refuses
     dtypes/value-type and dtypes/value-range.
     """
-    kind = dtype.kind
+    given, kind = exact(value), dtype.kind
     if kind is Kind.BOOLEAN:
-        if isinstance(value, bool):
-            return int(value)
-    elif isinstance(value, bool):
-        pass
-    elif kind is Kind.FLOAT:
-        if isinstance(value, (int, float)):
-            return _code_of_real(FORMATS[dtype], value)
-    elif kind is Kind.COMPLEX:
-        if isinstance(value, complex):
-            form = FORMATS[dtype]
-            return join_complex(dtype, _code_of_real(form, value.real), _code_of_real(form, value.imag))
-        if isinstance(value, (int, float)):
-            return _code_of_real(FORMATS[dtype], value)
-    elif isinstance(value, int):
-        return _code_in_range(dtype, int(value))
+        if type(given) is bool:
+            return int(given)
+    elif type(given) is int and kind in (Kind.SIGNED, Kind.UNSIGNED):
+        return _code_in_range(dtype, given)
+    elif type(given) in (int, float) and kind in (Kind.FLOAT, Kind.COMPLEX):
+        assert isinstance(given, (int, float))
+        return _code_of_real(FORMATS[dtype], given)
+    elif type(given) is complex and kind is Kind.COMPLEX:
+        form = FORMATS[dtype]
+        return join_complex(dtype, _code_of_real(form, given.real), _code_of_real(form, given.imag))
     raise refuse("dtypes/value-type", dtype=dtype.name, value=shown(value))
 
 
@@ -392,7 +388,8 @@ def of_float(dtype: Dtype, x: float) -> float | complex | bool | int:
     for everything but zero. An int is first rounded to the nearest binary64. Refuses arguments/wrong-type for
     anything else, a bool included.
     """
-    instance("dtype", dtype, Dtype)
-    if isinstance(x, bool) or not isinstance(x, (int, float)):
+    dtype, given = instance("dtype", dtype, Dtype), exact(x)
+    if type(given) not in (int, float):
         raise refuse("arguments/wrong-type", argument="x", expected="float", value=shown(x))
-    return value_of_code(dtype, encode_exact(dtype, decode(BINARY64, _code_of_real(BINARY64, x))))
+    assert isinstance(given, (int, float))
+    return value_of_code(dtype, encode_exact(dtype, decode(BINARY64, _code_of_real(BINARY64, given))))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from counterfoil_spec.interface import Access
 from counterfoil_spec.refusals import Refusal, refuse
+from counterfoil_spec.values import words
 
 
 class Timeline:
@@ -84,14 +85,19 @@ def reach(point: Point) -> None:
 
 
 def _perform_next(timeline: Timeline) -> None:
-    """Run the next submission; an exception it raises loses the device (A9)."""
+    """Run the next submission; an exception it raises loses the device (A9).
+
+    One that is no Exception (KeyboardInterrupt) propagates too: what the work had done by then, nobody knows.
+    """
     if timeline.performing:
         raise RuntimeError(f"work of {timeline.name} waits for itself")
     timeline.performing = True
     try:
         timeline.pending[0].work()
-    except Exception as error:
-        timeline.drop(f"{type(error).__name__}: {error}")
+    except BaseException as error:
+        timeline.drop(words(error))
+        if not isinstance(error, Exception):
+            raise
     finally:
         timeline.performing = False
     if timeline.lost is None:

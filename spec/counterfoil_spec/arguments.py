@@ -44,7 +44,7 @@ def within(argument: str, value: int, low: int, high: int) -> int:
 
 
 def instance(argument: str, value: object, cls: type[_T]) -> _T:
-    """``value`` if it is a ``cls``; refuses arguments/wrong-type naming the class."""
-    if isinstance(value, cls):
-        return value
+    """``value`` if it is a ``cls``, whatever it says of itself; refuses arguments/wrong-type naming the class."""
+    if issubclass(type(value), cls):  # an object may claim any class as its ``__class__``
+        return cast(_T, value)
     raise refuse("arguments/wrong-type", argument=argument, expected=cls.__name__, value=shown(value))

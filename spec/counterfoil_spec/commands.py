@@ -24,8 +24,8 @@ work       submit{device, work, reads, writes} with work "fill:BYTE" (stores BYT
            modulo 256 to each written byte), "sum" (each written byte becomes the sum modulo 256 of the reads' bytes at
            its position, missing ones 0), "raise" (raises RuntimeError("boom")); submit_copy{src, dst};
            submit_fill{buffer, byte}
-claims     claims.enter{read, donate}; claims.exit{claims}; claims.exclusive{claims, buffer} -> bool;
-           claims.consume{claims, buffer, why}
+claims     claims.enter{read, donate}; claims.exit{claims, raise}, which RuntimeError("boom") leaves if raise is true;
+           claims.exclusive{claims, buffer} -> bool; claims.consume{claims, buffer, why}
 dtypes     of_float{dtype, value} -> number; format_value{dtype, value} -> text; dtype{name}; dtype.nbytes{dtype, count};
            dtype.range{dtype} -> [min, max]
 layouts    layout{shape, strides, offset}; layout.contiguous{shape}; layout.move{layout, move} -> is it something;
@@ -37,7 +37,8 @@ arrays     array{dtype, layout, buffer}; empty{device, dtype, shape, kind}; host
            array.expect{array, dtype}; array.get{array, index} -> value; array.set{array, index, value};
            array.to_values{array} -> values; array.to_device{array, device}; array.copy{array};
            array.borrow{array, device} -> is it something; array.buffer{array} (binds its buffer); transfer{src, dst};
-           array.reading{array} -> bytes; array.writing{array, bytes}; array.export{array} -> bytes;
+           array.reading{array, raise} -> bytes; array.writing{array, bytes, raise}; array.export{array} -> bytes; with
+           raise true RuntimeError("boom") leaves the block: a fault;
            array.facts{array} -> {dtype, shape, strides, offset, device}
 door       door{written, read, work} -> answer, with work "nothing", "raise" (RuntimeError("boom") propagates: a fault)
            or "submit" (submits an increment naming the operands); refused{name, answer, operands}

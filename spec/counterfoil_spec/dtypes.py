@@ -10,7 +10,9 @@ import enum
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from counterfoil_spec.refusals import refuse
+from counterfoil_spec.arguments import integer
+from counterfoil_spec.refusals import refuse, shown
+from counterfoil_spec.values import exact
 
 _MAX_BYTES: Final = 2**63 - 1
 
@@ -77,7 +79,11 @@ class Dtype:
     kind: Kind
     float_format: FloatFormat | None = None
 
-    all: ClassVar[tuple[Dtype, ...]]
+    all: ClassVar[tuple[Dtype, ...]] = ()
+
+    def __post_init__(self) -> None:
+        if Dtype.all:
+            raise TypeError("there are 21 dtypes, and no other")
 
     @property
     def alignment(self) -> int:
@@ -99,6 +105,7 @@ class Dtype:
 
         Refuses dtypes/negative-count and dtypes/bytes-overflow (past 2^63 - 1 bytes).
         """
+        count = integer("count", count)
         if count < 0:
             raise refuse("dtypes/negative-count", dtype=self.name, count=count)
         size = -(-count * self.bits // 8)
@@ -109,9 +116,10 @@ class Dtype:
     @staticmethod
     def of_name(name: str) -> Dtype:
         """The dtype of exactly that name; refuses dtypes/unknown-name."""
-        found = _BY_NAME.get(name) if isinstance(name, str) else None
+        given = exact(name)
+        found = _BY_NAME.get(given) if type(given) is str else None
         if found is None:
-            raise refuse("dtypes/unknown-name", name=repr(name))
+            raise refuse("dtypes/unknown-name", name=shown(name))
         return found
 
     def _extreme(self, high: bool) -> int | float | bool:
@@ -132,7 +140,7 @@ class Dtype:
         return self.name
 
     def __reduce__(self) -> str:
-        return self.name
+        return "bool_" if self.name == "bool" else self.name
 
 
 _FLOAT_MAXIMA: Final = {

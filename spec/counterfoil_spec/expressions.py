@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 from counterfoil_spec.arguments import instance, integer
 from counterfoil_spec.dtypes import Dtype
 from counterfoil_spec.kernels import ARITIES, KERNELS, MAP_KERNELS
 from counterfoil_spec.refusals import refuse, shown
+from counterfoil_spec.values import exact
 
 
 @dataclass(frozen=True, init=False, slots=True)
@@ -42,12 +44,13 @@ class Apply:
     arguments: tuple[Node, ...]
 
     def __init__(self, kernel: str, *arguments: Node) -> None:
-        if not isinstance(kernel, str) or kernel not in MAP_KERNELS:
+        name = exact(kernel)
+        if not isinstance(name, str) or name not in MAP_KERNELS:
             raise refuse("kernels/expression", why=f"{shown(kernel)} is no pointwise kernel")
-        wanted = ARITIES[KERNELS[kernel].family]
+        wanted = ARITIES[KERNELS[name].family]
         if len(arguments) != wanted:
-            raise refuse("kernels/expression", why=f"{kernel} takes {wanted} arguments, not {len(arguments)}")
-        object.__setattr__(self, "kernel", kernel)
+            raise refuse("kernels/expression", why=f"{name} takes {wanted} arguments, not {len(arguments)}")
+        object.__setattr__(self, "kernel", name)
         object.__setattr__(self, "arguments", tuple(node(argument) for argument in arguments))
 
 
@@ -68,6 +71,6 @@ Node = Input | Constant | Apply | Cast
 
 def node(value: object) -> Node:
     """``value`` if it is a node; refuses kernels/expression."""
-    if isinstance(value, (Input, Constant, Apply, Cast)):
-        return value
+    if issubclass(type(value), (Input, Constant, Apply, Cast)):
+        return cast(Node, value)
     raise refuse("kernels/expression", why=f"{shown(value)} is no node")

@@ -11,6 +11,7 @@ from typing import Final
 
 from counterfoil_spec.answers import Answer
 from counterfoil_spec.rules import Rule, rule_of
+from counterfoil_spec.values import PLAIN, exact
 
 
 class Refusal(Exception):
@@ -112,16 +113,36 @@ def operand_text(dtype_name: str, shape: Sequence[int]) -> str:
 
 def shown(value: object) -> str:
     """A foreign value as a refusal's subject: a plain value's repr (at most 60 characters), else its class."""
-    if not isinstance(value, (int, float, complex, str, bytes, type(None))):
+    value = exact(value)
+    if type(value) not in PLAIN:
         return f"<{type(value).__name__}>"
-    text = repr(value)
+    if isinstance(value, int):
+        text = str(_integer(value))
+    else:
+        text = repr(value[:60] if isinstance(value, (str, bytes)) else value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def plain(value: object) -> object:
-    """A subject as data that JSON holds: tuples become lists, everything else that is not plain its ``str``."""
-    if value is None or isinstance(value, (bool, int, float, str)):
+    """A subject as data that JSON holds: tuples become lists, everything else that is not plain its ``str``.
+
+    Values of subclasses become their base's: what a subclass does when it is shown is no part of a refusal. Integers
+    of more digits than Python writes out become ``<int of N bits>``.
+    """
+    value = exact(value)
+    if isinstance(value, int):
+        return _integer(value)
+    if value is None or isinstance(value, (float, str)):
         return value
     if isinstance(value, (list, tuple)):
         return [plain(entry) for entry in value]
     return str(value)
+
+
+_WRITTEN_BITS: Final = 1024
+"""Widest integer that is written out; Python itself writes no more than some thousand digits."""
+
+
+def _integer(value: int) -> int | str:
+    bits = value.bit_length()
+    return value if bits <= _WRITTEN_BITS else f"<int of {bits} bits>"

@@ -8,6 +8,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 import counterfoil
 import counterfoil_reference
+from counterfoil_oracles.collecting import settle_imports
 from counterfoil_oracles.coverage import NEVER_PASSED, Coverage
 from counterfoil_oracles.covering import of_traces
 from counterfoil_oracles.machines.arrays import random_program
@@ -35,9 +36,10 @@ def test_the_halves_agree_under_hypothesis(tmp_path: Path, capsys: pytest.Captur
 
 @pytest.fixture(scope="module")
 def covered() -> Coverage:
-    """The coverage of 300 random programs, which both halves ran alike."""
+    """The coverage of 200 random programs, which both halves ran alike."""
     coverage = Coverage()
-    for seed in range(300):
+    settle_imports()
+    for seed in range(200):
         random_program(counterfoil_reference, counterfoil, seed, 120, Histogram(), coverage)
     return coverage
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import math
 import mmap
@@ -244,10 +245,12 @@ def test_a_file_cut_short_is_refused_not_touched(tmp_path: Path) -> None:
     disk = cf.Array(cf.uint8, cf.Layout.contiguous([100_000]), cf.disk().open(str(path)))
     os.truncate(path, 10)
     assert refused(lambda: disk.to_device(cf.host())).rule == "memory/file"
+    assert refused(lambda: cf.inspection.memory_bytes(disk.buffer)).rule == "memory/file"
 
 
 def test_allocations_no_machine_has_are_refused() -> None:
     """Sizes past the address space are memory/exhausted, and nothing counts as live."""
+    gc.collect()
     before = cf.inspection.live_bytes(cf.host())
     for call in (lambda: cf.host().buffer(2**62), lambda: cf.host_array(cf.complex128, [2**53])):
         refusal = refused(call)

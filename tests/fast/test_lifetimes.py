@@ -97,6 +97,15 @@ def test_an_abandoned_device_with_pending_work_is_collected(live: Callable[[], i
     assert gone() is None and live() == 0
 
 
+def test_performed_work_is_forgotten() -> None:
+    """Memory used by one device after the other remembers none of them once their work was performed."""
+    array = filled(4)
+    for _ in range(3):
+        array.to_device(cf.simulated("gpu"))
+        array.buffer.wait(cf.Access.READ_WRITE)
+    assert array.buffer.memory.points(writing=True) == []
+
+
 def test_freed_memory_counts_no_longer_and_lives_on(live: Callable[[], int]) -> None:
     """free gives the bytes back at once in the count; a view handed out before still reads allocated memory."""
     array = filled()

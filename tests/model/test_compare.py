@@ -99,6 +99,11 @@ def crash(half: Any) -> None:
     half.Array.to_values = lambda array: 1 // 0
 
 
+def blind(half: Any) -> None:
+    """A subject that cannot be looked at."""
+    half.inspection.memory_bytes = lambda buffer: 1 // 0
+
+
 @pytest.mark.parametrize(
     ("defect", "command", "difference"),
     [
@@ -107,6 +112,7 @@ def crash(half: Any) -> None:
         (leaked_claim, "door", "state of a: "),
         (wrong_subjects, "array.get", "naming {'index': [4], 'shape': []}"),
         (crash, "array.to_values", "the subject failed with ZeroDivisionError"),
+        (blind, "from_values", "looking: 'failed with ZeroDivisionError"),
     ],
 )
 def test_a_defect_is_seen_where_it_shows(defect: Callable[[Any], None], command: str, difference: str) -> None:

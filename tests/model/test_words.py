@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from counterfoil_spec import generate, refusals
 from counterfoil_spec.answers import DOOR_ORDER, Answer
+from counterfoil_spec.arguments import instance
 from counterfoil_spec.dtypes import BUFFER_FORMATS, Dtype, Kind
 from counterfoil_spec.kernels import ARITIES, KERNELS, Family
 from counterfoil_spec.refusals import DoorRefusal, InvalidArgument, Refusal, door_refusal, refuse, shown
@@ -143,3 +144,45 @@ def test_foreign_objects_are_shown_by_class() -> None:
     """A refusal shows a plain value by its repr, cut at 60 characters, and anything else by its class."""
     assert shown(float("nan")) == "nan" and shown(object()) == "<object>"
     assert len(shown("x" * 100)) == 60
+
+
+@pytest.mark.parametrize("bits", [1, 1024, 1025, 20_000, 1_000_000])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_integers_of_any_size_are_named(bits: int, sign: int) -> None:
+    """A refusal names an integer however large: up to 1024 bits by its digits, beyond by its width; nested too."""
+    value = sign * (2**bits - 1)
+    refusal = refuse("arrays/index-range", index=(value, 0), shape=(3,))
+    named = value if bits <= 1024 else f"<int of {bits} bits>"
+    assert refusal.subjects == {"index": [named, 0], "shape": [3]} and f"index [{named!r}, 0]" in str(refusal)
+    text = str(named)
+    assert shown(value) == (text if len(text) <= 60 else text[:57] + "...")
+
+
+class _Hostile:
+    """What a value's subclass may do when it is looked at."""
+
+    def _raise(self, *_: object) -> object:
+        raise ZeroDivisionError
+
+    __repr__ = __str__ = __format__ = __len__ = __index__ = __eq__ = __le__ = __getitem__ = _raise  # type: ignore
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("base, value", [(int, 5), (float, 2.5), (complex, 1j), (str, "abc"), (bytes, b"abc")])
+def test_a_subclass_is_shown_as_its_base(base: type, value: object) -> None:
+    """A value of a plain class' subclass is shown and named as its base's value, whatever the subclass does."""
+    hostile = type("Hostile", (_Hostile, base), {})(value)
+    assert shown(hostile) == repr(value)
+    if base in (int, float, str):
+        subject = refuse("memory/negative-size", nbytes=hostile).subjects["nbytes"]
+        assert type(subject) is base and subject == value
+
+
+@pytest.mark.parametrize("claimed", [int, Dtype, Answer])
+def test_no_object_passes_for_another_class(claimed: type) -> None:
+    """An argument is of its type's class, not of the class that it gives as its own."""
+    impostor = type("Impostor", (), {"__class__": property(lambda self: claimed)})()
+    assert isinstance(impostor, claimed)
+    with pytest.raises(InvalidArgument) as caught:
+        instance("argument", impostor, claimed)
+    assert caught.value.subjects["value"] == "<Impostor>"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import itertools
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from counterfoil_oracles.opinions import codes, isl_, table
+from counterfoil_oracles.opinions import codes, isl_, numpy_, table
 from counterfoil_oracles.opinions.bounds import bound, last_place, rounded, value_of
 from counterfoil_oracles.opinions.opinion import MOST_UNKNOWN, Tally, Topic, Undecided, put
 from counterfoil_oracles.opinions.places import Places
@@ -24,16 +23,16 @@ YES_OR_NO = [topic for topic in table.TOPICS if topic.name in ("overlap", "disti
 FLOATS = [dtype for dtype in Dtype.all if dtype.kind is Kind.FLOAT]
 
 
-@pytest.fixture(scope="module")
-def halves() -> list[Any]:
-    return [importlib.import_module(name) for name in table.HALVES]
+HALVES = [importlib.import_module(name) for name in table.HALVES]
 
 
 @pytest.mark.parametrize("topic", table.TOPICS, ids=str)
-def test_an_oracle_agrees_with_both_halves(topic: Topic, halves: list[Any]) -> None:
-    """No disagreement, at least the committed floor of agreements, and at most 5 % of the questions unknown."""
-    tally = put(topic, halves, table.SEED)
+def test_an_oracle_agrees_with_both_halves(topic: Topic) -> None:
+    """No disagreement, the committed floor of agreements, at most 5 % unknown; of yes and no, neither is rare."""
+    tally = put(topic, HALVES, table.SEED)
     assert tally.faults(topic.floor) == [], "\n".join(tally.words)
+    if topic in YES_OR_NO:
+        assert min(tally.yes, tally.no) * 20 >= tally.asked - tally.unknown == tally.yes + tally.no
 
 
 @pytest.mark.parametrize("topic", table.TOPICS, ids=str)
@@ -44,26 +43,11 @@ def test_a_topic_names_rules_of_the_registry_and_a_floor_worth_the_name(topic: T
     assert asked * (1 - MOST_UNKNOWN) <= topic.floor <= asked
 
 
-@pytest.mark.parametrize("topic", YES_OR_NO, ids=str)
-def test_questions_have_both_answers(topic: Topic) -> None:
-    """Of the questions answered yes or no, each answer is right for at least a twentieth."""
-    opinions = Counter(opinion_of(topic, question) for question in topic.draw(Random(f"{table.SEED} {topic}")))
-    assert min(opinions[True], opinions[False]) * 20 >= opinions.total()
-
-
-def opinion_of(topic: Topic, question: Any) -> Any:
-    """The oracle's opinion, None where it has none."""
-    try:
-        return topic.opinion(question)
-    except Undecided:
-        return None
-
-
 @pytest.mark.parametrize("topic", table.TOPICS, ids=str)
-def test_a_wrong_half_is_contradicted(topic: Topic, halves: list[Any]) -> None:
+def test_a_wrong_half_is_contradicted(topic: Topic) -> None:
     """A half that is wrong about every question agrees with the oracle about none: an opinion is no echo."""
-    lying = replace(topic, draw=lambda rng: itertools.islice(topic.draw(rng), 300), answer=lie(topic))
-    tally = put(lying, halves, table.SEED)
+    lying = replace(topic, draw=lambda rng: itertools.islice(topic.draw(rng), 200), answer=lie(topic))
+    tally = put(lying, HALVES, table.SEED)
     assert tally.agree == 0 and tally.disagree > 0
 
 
@@ -130,3 +114,11 @@ def test_the_bound_past_the_greatest_value() -> None:
     assert bound(float64, huge, (2, 2)).holds(0x7FF0000000000000)
     assert not bound(float64, huge, (2, 2)).holds(0x7FEFFFFFFFFFFFFF)
     assert bound(float4_e2m1fn, huge, (2, 2)).holds(7)
+
+
+def test_numpy_gives_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pair whose overlap needs more work than numpy may do ends as unknown."""
+    (topic,) = [topic for topic in table.TOPICS if str(topic) == "numpy overlap"]
+    monkeypatch.setattr(numpy_, "_MAX_WORK", 1)
+    few = replace(topic, draw=lambda rng: itertools.islice(topic.draw(rng), 300))
+    assert put(few, HALVES, table.SEED).unknown > 0

@@ -114,7 +114,8 @@ static PyObject *viewed(handle *h, int kind, int64_t count, const int64_t *param
 
 /* Whether bytes are a move's encoding: kind, count, then count times the parameters of the kind, all int64. */
 static bool is_encoding(PyObject *bytes) {
-    static const int64_t width[] = {[CF_RESHAPE] = 1, [CF_BROADCAST] = 1, [CF_PERMUTE] = 1, [CF_SLICE] = 3, [CF_WINDOW] = 4};
+    static const int64_t width[] = {
+        [CF_RESHAPE] = 1, [CF_BROADCAST] = 1, [CF_PERMUTE] = 1, [CF_SLICE] = 3, [CF_WINDOW] = 4};
     if (!PyBytes_CheckExact(bytes)) return false;
     int64_t words = PyBytes_Size(bytes) / (int64_t)sizeof(int64_t);
     if (words < 2) return false;
@@ -194,12 +195,14 @@ static bool select_all(selection *s, PyObject *key, const cf_layout *layout) {
     return true;
 }
 
-/* self[key] of integers and slices; the Python method _indexed does every other key, and says what is wrong with one. */
+/* self[key] of integers and slices; the Python method _indexed does every other key, and says what is wrong. */
 static PyObject *handle_subscript(PyObject *self, PyObject *key) {
     handle *h = (handle *)self;
     selection s;
     s.axes = s.left = 0;
-    if (!complete(h) || !select_all(&s, key, &h->array.layout)) return PyObject_CallMethod(self, "_indexed", "(O)", key);
+    if (!complete(h) || !select_all(&s, key, &h->array.layout)) {
+        return PyObject_CallMethod(self, "_indexed", "(O)", key);
+    }
     int answer = CF_REFUSED;
     PyObject *view = viewed(h, CF_SLICE, s.axes, s.ranges, &answer);
     if (view != NULL && s.left != s.axes) {
@@ -228,14 +231,25 @@ static bool read_index(PyObject *index, const cf_layout *layout, int64_t *entrie
     return true;
 }
 
+static bool is_signed(int dtype) {
+    return dtype == CF_INT64 || dtype == CF_INT32 || dtype == CF_INT16 || dtype == CF_INT8 || dtype == CF_INT4;
+}
+
 static PyObject *value_of(int dtype, const uint64_t bits[2]) {
     int width = cf_dtype_bits(dtype);
     switch (dtype) {
     case CF_BOOL:
     case CF_BIT: return PyBool_FromLong(bits[0] != 0);
-    case CF_UINT64: case CF_UINT32: case CF_UINT16: case CF_UINT8: case CF_UINT4: return PyLong_FromUnsignedLongLong(bits[0]);
-    case CF_INT64: case CF_INT32: case CF_INT16: case CF_INT8: case CF_INT4:
-        return PyLong_FromLongLong((int64_t)(bits[0] << (64 - width)) >> (64 - width));
+    case CF_UINT64:
+    case CF_UINT32:
+    case CF_UINT16:
+    case CF_UINT8:
+    case CF_UINT4: return PyLong_FromUnsignedLongLong(bits[0]);
+    case CF_INT64:
+    case CF_INT32:
+    case CF_INT16:
+    case CF_INT8:
+    case CF_INT4: return PyLong_FromLongLong((int64_t)(bits[0] << (64 - width)) >> (64 - width));
     case CF_COMPLEX128: {
         uint64_t imaginary[2] = {bits[1], 0};
         return PyComplex_FromDoubles(cf_to_double(CF_FLOAT64, bits), cf_to_double(CF_FLOAT64, imaginary));
@@ -264,9 +278,9 @@ static bool bits_of(int dtype, PyObject *value, uint64_t bits[2]) {
     }
     if (dtype >= CF_COMPLEX128 || !PyLong_CheckExact(value)) return false;
     int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow);
-    bool is_signed = dtype == CF_INT64 || dtype == CF_INT32 || dtype == CF_INT16 || dtype == CF_INT8 || dtype == CF_INT4;
-    int64_t above = width == 64 ? 0 : number >> (is_signed ? width - 1 : width); /* 0, or -1 for a signed negative one */
-    if (overflow || above > 0 || above < (is_signed ? -1 : 0) || (!is_signed && number < 0)) return false;
+    /* What is left above the value bits: 0, or -1 for a negative number of a signed dtype. */
+    int64_t above = width == 64 ? 0 : number >> (is_signed(dtype) ? width - 1 : width);
+    if (overflow || above > 0 || above < -1 || (!is_signed(dtype) && number < 0)) return false;
     bits[0] = (uint64_t)number & (UINT64_MAX >> (64 - width));
     return true;
 }
@@ -428,7 +442,9 @@ static PyObject *call_with(PyObject *callable, PyObject *const *args, Py_ssize_t
     Py_ssize_t names = kwnames == NULL ? 0 : PyTuple_Size(kwnames);
     if (names > 0) named = PyDict_New();
     bool fine = names == 0 || named != NULL;
-    for (Py_ssize_t k = 0; fine && k < names; k++) fine = PyDict_SetItem(named, PyTuple_GetItem(kwnames, k), args[nargs + k]) == 0;
+    for (Py_ssize_t k = 0; fine && k < names; k++) {
+        fine = PyDict_SetItem(named, PyTuple_GetItem(kwnames, k), args[nargs + k]) == 0;
+    }
     if (fine) result = PyObject_Call(callable, positional, named);
     Py_DECREF(positional);
     Py_XDECREF(named);
@@ -480,7 +496,7 @@ static const struct entry {
     TERNARY_KERNEL(where) TERNARY_KERNEL(fma)
 };
 
-#define KERNEL_TEXT "A kernel of the table (K1): takes the destination, then the sources; answers an Answer, raises Lost."
+#define KERNEL_TEXT "A kernel of the table (K1): takes the destination, then the sources; answers an Answer."
 
 enum { ENTRIES = sizeof(entries) / sizeof(entries[0]) };
 

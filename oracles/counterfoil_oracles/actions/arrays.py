@@ -124,6 +124,8 @@ def _reading(env: Environment, args: Args) -> str:
     with named(env, args["array"]).reading() as view:
         if not memoryview(view).readonly:
             raise AssertionError("reading gave a view that can be written")
+        if args.get("raise"):
+            raise RuntimeError("boom")
         return _content(view)
 
 
@@ -133,6 +135,8 @@ def _writing(env: Environment, args: Args) -> None:
         if content:
             # The flat bytes of any format, written through numpy: memoryview casts no complex format.
             numpy.frombuffer(view, numpy.uint8)[:] = numpy.frombuffer(content, numpy.uint8)
+        if args.get("raise"):
+            raise RuntimeError("boom")
 
 
 def _export(env: Environment, args: Args) -> str:

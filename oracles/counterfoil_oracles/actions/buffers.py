@@ -72,7 +72,7 @@ def _enter(env: Environment, args: Args) -> OpenClaims:
 
 
 def _exit(env: Environment, args: Args) -> None:
-    named(env, args["claims"]).leave()
+    named(env, args["claims"]).leave(RuntimeError("boom") if args.get("raise") else None)
 
 
 def _exclusive(env: Environment, args: Args) -> Any:

@@ -112,7 +112,10 @@ def _reshape(chooser: Chooser, extents: Sequence[int]) -> dict[str, Any]:
 
 
 def _broadcast(chooser: Chooser, extents: Sequence[int]) -> dict[str, Any]:
-    kept = [chooser.integer(0, 3) if extent == 1 and chance(chooser, 60) else extent for extent in extents]
+    kept = list(extents)
+    for axis, extent in enumerate(extents):
+        if extent == 1 and math.prod(kept) <= 24 and chance(chooser, 60):
+            kept[axis] = chooser.integer(0, 3)
     more = chooser.integer(0, 2) if math.prod(kept) <= 8 and len(kept) <= 30 else 0
     return {"broadcast": [chooser.integer(1, 3) for _ in range(more)] + kept}
 

@@ -20,10 +20,10 @@ from counterfoil_oracles.mutants.planting import Ground
 SEEDS: Final = (1, 1_000_001, 2_000_001)
 """Where the searches start: far enough apart that no two run the same program."""
 
-STEPS: Final = 60_000
+STEPS: Final = 200_000
 """Most commands to find a defect from one seed."""
 
-PATIENCE: Final = 300.0
+PATIENCE: Final = 600.0
 """Seconds for one seed before a search counts as hung."""
 
 

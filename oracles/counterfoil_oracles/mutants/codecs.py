@@ -59,8 +59,8 @@ CODECS: Final = (
     Defect(
         "codecs/nearest-text",
         "fast/counterfoil/printing.py",
-        "nearest = (2 * value + step) // (2 * step)",
-        "nearest = value // step",
+        "nearest += 2 * rest > step or (2 * rest == step and nearest % 2)",
+        "nearest += 0",
         "the text of a float is the shortest that reads back, but not the nearest of those",
     ),
 )

@@ -8,6 +8,20 @@ from counterfoil_oracles.mutants.defect import Defect
 
 RAISED_CLAIMS: Final = (
     Defect(
+        "exception-claims/block",
+        "fast/counterfoil/claims.py",
+        "        lib.cf_claims_release([buffer._c for buffer in held], len(held))",
+        "        if kind is None:\n            lib.cf_claims_release([buffer._c for buffer in held], len(held))",
+        "a block of claims that an exception leaves stays claimed",
+    ),
+    Defect(
+        "exception-claims/view",
+        "fast/counterfoil/views.py",
+        "        self._held -= 1\n",
+        "        self._held -= 1\n        if kind is not None:\n            return\n",
+        "an array whose view an exception leaves stays claimed",
+    ),
+    Defect(
         "exception-claims/work",
         "fast/counterfoil/door.py",
         "    try:\n        f(*args)\n    finally:\n        lib.cf_door_leave(handles, len(handles))",

@@ -100,8 +100,8 @@ TOPICS: Final = (
         answer=lambda half, places: places.on(half).span,
     ),
     Topic(
-        ORACLE, "distinct", ("layouts/distinct", "door/repeated-elements"), 780,
-        draw=lambda rng: _layouts(rng, 800, _EXACT_SPAN),
+        ORACLE, "distinct", ("layouts/distinct", "door/repeated-elements"), 585,
+        draw=lambda rng: _layouts(rng, 600, _EXACT_SPAN),
         opinion=opinion_distinct,
         answer=lambda half, places: places.on(half).is_distinct,
     ),

@@ -45,11 +45,13 @@ class Topic:
 
 @dataclass
 class Tally:
-    """How many questions ended as what; the first disagreements in words."""
+    """How many questions ended as what; the opinions that are yes or no, counted; the first disagreements in words."""
 
     agree: int = 0
     disagree: int = 0
     unknown: int = 0
+    yes: int = 0
+    no: int = 0
     words: list[str] = field(default_factory=list)
 
     @property
@@ -81,6 +83,8 @@ def put(topic: Topic, halves: Sequence[Any], seed: int) -> Tally:
         except Undecided:
             tally.unknown += 1
             continue
+        tally.yes += opinion is True
+        tally.no += opinion is False
         answers = [_answer(topic, half, question) for half in halves]
         if all(topic.agrees(opinion, answer) for answer in answers):
             tally.agree += 1

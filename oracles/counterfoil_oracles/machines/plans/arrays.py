@@ -53,6 +53,9 @@ def from_values(world: World) -> Plan[None]:
         at = c.integer(0, len(drawn) - 1)
         wrong = [*drawn[:at], values.wrong_value(c, wanted), *drawn[at + 1 :]]
         yield from make(world, "a", "from_values", dtype=wanted.name, shape=shape, values=wrong)
+    if chance(c, 15):
+        more = [*drawn, values.value(c, wanted)]
+        yield from make(world, "a", "from_values", dtype=wanted.name, shape=shape, values=more)
     yield from make(world, "a", "from_values", dtype=wanted.name, shape=shape, values=drawn)
 
 
@@ -237,6 +240,15 @@ def host_views(world: World) -> Plan[None]:
     for array in (faulty, name):
         if array is not None:
             yield from _view(world, what, array)
+
+
+def view_rank(world: World) -> Plan[None]:
+    """Host views of 17 axes, and of 16."""
+    what = pick(world.chooser, ("array.reading", "array.writing", "array.export"))
+    for rank in (17, 16):
+        name = yield from make(world, "a", "from_values", dtype="int8", shape=[1] * rank, values=[5])
+        if name is not None:
+            yield from _view(world, what, name)
 
 
 def _view(world: World, what: str, array: str) -> Plan[None]:

@@ -9,10 +9,11 @@ from counterfoil_oracles.machines.choices import pick
 from counterfoil_oracles.machines.plans import making
 from counterfoil_oracles.machines.world import Plan, World, do, make, ref, refs
 from counterfoil_spec.answers import Answer
-from counterfoil_spec.dtypes import Dtype, int64
+from counterfoil_spec.dtypes import BUFFER_FORMATS, Dtype, Kind, float32, float64, int64
 from counterfoil_spec.kernels import KERNELS, Family
 
 _NARROW: Final = tuple(dtype for dtype in Dtype.all if dtype.bits < 8)
+_FLOATS: Final = tuple(dtype for dtype in Dtype.all if dtype.kind in (Kind.FLOAT, Kind.COMPLEX))
 _LINE: Final = 12
 """Bytes of a buffer that two runs of sub-byte elements share."""
 
@@ -46,6 +47,20 @@ def byte_edges(world: World) -> Plan[None]:
         yield from do("kernel", name="copy", dst=ref(far), sources=[ref(near)])
         yield from do("transfer", src=ref(far), dst=ref(beside))
         yield from do("door", written=refs([near, beside][: c.integer(1, 2)]), read=[ref(beside)], work="nothing")
+
+
+def comb(world: World) -> Plan[None]:
+    """Sub-byte elements two bytes apart, and two neighbours among them, which share a byte with one or with none."""
+    c = world.chooser
+    wanted = pick(c, _NARROW)
+    per_byte = 8 // wanted.bits
+    base = yield from making.buffer(world, _LINE, "host")
+    if base is None:
+        return
+    teeth = yield from _run(world, base, wanted, [3], [2 * per_byte], c.integer(0, per_byte - 1))
+    pair = yield from _run(world, base, wanted, [2], [1], c.integer(0, 6 * per_byte - 2))
+    if teeth is not None and pair is not None:
+        yield from do("door", written=[ref(teeth)], read=[ref(pair)], work="nothing")
 
 
 def spread(world: World) -> Plan[None]:
@@ -90,6 +105,23 @@ def own_source(world: World) -> Plan[None]:
             yield from do("kernel", name=kernel.name, dst=ref(name), sources=[ref(name)], axes=axes)
 
 
+def interrupted(world: World) -> Plan[None]:
+    """A block over an array's bytes that an exception leaves, and the array donated after it."""
+    c = world.chooser
+    name = yield from making.fresh(world, pick(c, list(BUFFER_FORMATS)), [c.integer(0, 3)])
+    if name is not None:
+        what = pick(c, ("array.reading", "array.writing"))
+        yield from do(what, array=ref(name), bytes="", **{"raise": True})
+        yield from making.consumed(world, name)
+
+
+def texts(world: World) -> Plan[None]:
+    """Values of some float dtypes as text."""
+    c = world.chooser
+    for wanted in (float32, float64, pick(c, _FLOATS), pick(c, _FLOATS)):
+        yield from do("format_value", dtype=wanted.name, value=values.value(c, wanted))
+
+
 def obituary(world: World) -> Plan[None]:
     """A refusal over operands of which some are dead, each for a reason of its own."""
     c = world.chooser
@@ -102,9 +134,7 @@ def obituary(world: World) -> Plan[None]:
     yield from do("refused", name="add", answer=answer.name, operands=operands)
 
 
-def _run(
-    world: World, base: str, wanted: Dtype, shape: list[int], strides: list[int], offset: int
-) -> Plan[str | None]:
+def _run(world: World, base: str, wanted: Dtype, shape: list[int], strides: list[int], offset: int) -> Plan[str | None]:
     """An array over a buffer at given positions."""
     place: dict[str, Any] = {"shape": shape, "strides": strides, "offset": offset}
     layout = yield from make(world, "l", "layout", **place)

@@ -203,7 +203,7 @@ def _faulty(world: World, good: Call) -> Plan[None]:
     c = world.chooser
     names, parameters = list(good.names), dict(good.parameters)
     for _ in range(2 if chance(c, 20) else 1):
-        if chance(c, 20) and parameters:
+        if parameters and chance(c, 60 if "expression" in parameters else 20):
             parameters = _wrong_parameters(world, good, parameters)
             continue
         fault = pick(c, (*_MAKERS, Answer.WRONG_DTYPE, Answer.OVERLAPPING, Answer.SHAPE_MISMATCH, None))

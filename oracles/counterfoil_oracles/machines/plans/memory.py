@@ -240,7 +240,7 @@ def enter(world: World) -> Plan[None]:
     names = world.buffers() + world.arrays()
     alive = [name for name in names if world.live(name)] if chance(c, 90) else names
     donated, read = some(c, alive, 2), some(c, alive, 2)
-    if chance(c, 50):
+    if chance(c, 60):
         donated = yield from _views(world)
     if chance(c, 70):
         taken = {world.places[name].memory for name in donated}
@@ -261,9 +261,9 @@ def _views(world: World) -> Plan[list[str]]:
     """A view that leaves out part of its memory, or one that covers all of it."""
     c = world.chooser
     names = [name for name in world.buffers() if world.live(name) and world.buffer(name).nbytes > 1]
-    if not names:
+    base: str | None = pick(c, names) if names else (yield from making.buffer(world, 8))
+    if base is None:
         return []
-    base = pick(c, names)
     nbytes = world.buffer(base).nbytes - chance(c, 80)
     found = yield from make(world, "b", "buffer.view", buffer=ref(base), first=0, nbytes=nbytes)
     return [found] if found is not None else []

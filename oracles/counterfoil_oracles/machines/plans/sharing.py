@@ -113,5 +113,5 @@ def holders(world: World) -> Plan[None]:
         name, why = pick(c, held), pick(c, ("donated to mul", "taken"))
         base = (yield from make(world, "b", "claims.consume", claims=ref(name), buffer=ref(base), why=why)) or base
     for name in held if chance(c, 50) else held[::-1]:
-        yield from do("claims.exit", claims=ref(name))
+        yield from do("claims.exit", claims=ref(name), **({"raise": True} if chance(c, 30) else {}))
     yield from making.consumed(world, base)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any, Final
 
 from counterfoil_oracles.machines import shapes, values
 from counterfoil_oracles.machines.choices import chance, pick
@@ -84,6 +85,44 @@ def moves(world: World) -> Plan[None]:
         extents = list(world.named(name).shape)
         if math.prod(extents) <= 64:
             yield from make(world, "l", "layout.move", layout=ref(name), move=shapes.move(c, extents))
+
+
+_MOVE_FAULTS: Final[tuple[tuple[list[int], dict[str, Any], tuple[dict[str, Any], ...]], ...]] = (
+    ([2, 3], {"reshape": [6]}, ({"reshape": [5]}, {"reshape": [-6]}, {"reshape": [1] * 33})),
+    ([1, 3], {"broadcast": [2, 3]}, ({"broadcast": [3]}, {"broadcast": [2, 4]}, {"broadcast": [2**27, 2**27, 3]})),
+    ([2, 3], {"permute": [1, 0]}, ({"permute": [0]}, {"permute": [2, 0]}, {"permute": [1, 1]})),
+    (
+        [5],
+        {"slice": [[1, 2, 2]]},
+        (
+            {"slice": []},
+            {"slice": [[1, 2, 0]]},
+            {"slice": [[1, -1, 2]]},
+            {"slice": [[5, 2, 2]]},
+            {"slice": [[1, 3, 2]]},
+        ),
+    ),
+    (
+        [5],
+        {"window": [[0, 2, 1, 1]]},
+        (
+            {"window": [[1, 2, 1, 1]]},
+            {"window": [[0, 2, 1, 1], [0, 2, 1, 1]]},
+            {"window": [[0, 0, 1, 1]]},
+            {"window": [[0, 2, 0, 1]]},
+            {"window": [[0, 2, 1, 0]]},
+            {"window": [[0, 2, 1, 5]]},
+        ),
+    ),
+)
+"""A shape, a move it admits, and moves it does not admit, one for each way to be wrong."""
+
+
+def move_faults(world: World) -> Plan[None]:
+    """One of the five moves with each of its faults, and without."""
+    shape, good, wrong = pick(world.chooser, _MOVE_FAULTS)
+    for move in (*wrong, good):
+        yield from do("move_shape", move=move, shape=shape)
 
 
 def coalesce(world: World) -> Plan[None]:

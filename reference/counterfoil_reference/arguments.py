@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TypeVar, cast
+from collections.abc import Callable
+from typing import TypeVar
 
-from counterfoil_spec.arguments import instance
+from counterfoil_spec.arguments import instance, read
 from counterfoil_spec.refusals import refuse, shown
 
 _T = TypeVar("_T")
 
 
-def entries(argument: str, values: object, expected: str) -> tuple[object, ...]:
-    """What ``values`` yields, read once; refuses arguments/wrong-type where it is not iterable."""
-    try:
-        return tuple(cast(Iterable[object], values))
-    except Exception:
-        raise refuse("arguments/wrong-type", argument=argument, expected=expected, value=shown(values)) from None
+def entries(argument: str, values: object, expected: str, most: int | None = None) -> tuple[object, ...]:
+    """What ``values`` yields, read once, at most that many; refuses arguments/wrong-type where it is not iterable."""
+    found = read(values, most)
+    if found is None:
+        raise refuse("arguments/wrong-type", argument=argument, expected=expected, value=shown(values))
+    return found
 
 
 def sequence(argument: str, values: object, cls: type[_T]) -> tuple[_T, ...]:

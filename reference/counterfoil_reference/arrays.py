@@ -17,6 +17,7 @@ from counterfoil_reference.work import queue
 from counterfoil_spec.arguments import instance, integers
 from counterfoil_spec.dtypes import Dtype
 from counterfoil_spec.interface import Access, MemoryKind, Value
+from counterfoil_spec.limits import MAX_ELEMENTS
 from counterfoil_spec.moves import Move
 from counterfoil_spec.refusals import refuse
 
@@ -234,7 +235,9 @@ def from_values(dtype: Dtype, shape: Sequence[int], values: Iterable[Value]) -> 
     Refuses layouts/* of the shape, arrays/values-count, dtypes/value-*, memory/exhausted.
     """
     dtype, shape = instance("dtype", dtype, Dtype), integers("shape", shape)
-    given = entries("values", values, "a sequence of values")
+    wanted = math.prod(max(extent, 0) for extent in shape)
+    most = wanted + 1 if wanted <= MAX_ELEMENTS else 1  # what has no length may be endless
+    given = entries("values", values, "a sequence of values", None if hasattr(type(values), "__len__") else most)
     Layout.contiguous(shape)
     if len(given) != math.prod(shape):
         raise refuse("arrays/values-count", values=len(given), shape=shape)

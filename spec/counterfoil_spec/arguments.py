@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Iterable
-from typing import SupportsIndex, TypeVar, cast
+from typing import Final, SupportsIndex, TypeVar, cast
 
 from counterfoil_spec.refusals import refuse, shown
+
+MOST_ENTRIES: Final = 2**16
+"""Most entries of an index, a shape, strides or axes that are read; the rule on ranks refuses long before."""
 
 _T = TypeVar("_T")
 
@@ -24,16 +28,28 @@ def integer(argument: str, value: object) -> int:
 
 
 def integers(argument: str, values: object) -> tuple[int, ...]:
-    """A sequence of integers, read once; refuses arguments/wrong-type and arguments/not-integer."""
-    if isinstance(values, (str, bytes, bytearray)):
-        raise refuse("arguments/wrong-type", argument=argument, expected="a sequence of integers", value=shown(values))
+    """A sequence of integers, read once; refuses arguments/wrong-type and arguments/not-integer.
+
+    No more than ``MOST_ENTRIES`` are read: an endless iterable is no sequence.
+    """
+    if not issubclass(type(values), (str, bytes, bytearray)):
+        entries = read(values, MOST_ENTRIES + 1)
+        if entries is not None and len(entries) <= MOST_ENTRIES:
+            return tuple(integer(argument, entry) for entry in entries)
+    raise refuse("arguments/wrong-type", argument=argument, expected="a sequence of integers", value=shown(values))
+
+
+def read(values: object, most: int | None = None) -> tuple[object, ...] | None:
+    """What ``values`` yields, read once, at most that many; None where iterating fails.
+
+    The length that an object claims for itself is not believed: memory would be set aside for it.
+    """
+    if type(values) is tuple or type(values) is list:
+        return tuple(values) if most is None else tuple(values[:most])
     try:
-        entries = tuple(cast(Iterable[object], values))
+        return tuple(entry for entry in itertools.islice(cast(Iterable[object], values), most))
     except Exception:
-        raise refuse(
-            "arguments/wrong-type", argument=argument, expected="a sequence of integers", value=shown(values)
-        ) from None
-    return tuple(integer(argument, entry) for entry in entries)
+        return None
 
 
 def within(argument: str, value: int, low: int, high: int) -> int:

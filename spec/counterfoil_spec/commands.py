@@ -32,7 +32,8 @@ layouts    layout{shape, strides, offset}; layout.contiguous{shape}; layout.move
            layout.facts{layout} -> {shape, strides, offset, size, span, is_contiguous, is_distinct};
            move_shape{move, shape} -> shape; coalesce{layouts} -> [{shape, strides, offset}]
 arrays     array{dtype, layout, buffer}; empty{device, dtype, shape, kind}; host_array{dtype, shape};
-           from_values{dtype, shape, values}; from_buffer{dtype, object: {bytes, format, shape, readonly}};
+           from_values{dtype, shape, values}; from_buffer{dtype, object: {bytes, format, shape, readonly}}, the
+           object also with skip (bytes past an aligned address at which it starts) and reversed (its first axis);
            array.move{array, move} -> is it something; array.bitcast{array, dtype} -> is it something;
            array.expect{array, dtype}; array.get{array, index} -> value; array.set{array, index, value};
            array.to_values{array} -> values; array.to_device{array, device}; array.copy{array};

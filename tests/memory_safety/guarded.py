@@ -23,12 +23,13 @@ class Side(enum.Enum):
 
 
 class Guarded:
-    """``ROOM`` bytes with an inaccessible page on either side, for one operand at a time."""
+    """Bytes with an inaccessible page on either side, for one operand at a time."""
 
-    def __init__(self) -> None:
-        self._map = mmap.mmap(-1, ROOM + 2 * PAGE)
+    def __init__(self, room: int = ROOM) -> None:
+        self._room = room
+        self._map = mmap.mmap(-1, room + 2 * PAGE)
         start = ctypes.addressof(ctypes.c_char.from_buffer(self._map))
-        for page in (start, start + PAGE + ROOM):
+        for page in (start, start + PAGE + room):
             if _libc.mprotect(page, PAGE, 0) != 0:
                 raise OSError(ctypes.get_errno(), "mprotect")
         self._first = start + PAGE
@@ -36,7 +37,7 @@ class Guarded:
     def place(self, memory: bytes, alignment: int, side: Side) -> int:
         """Write an operand's memory against a side; the address of its first byte."""
         if side is Side.AFTER:
-            address = self._first + ROOM - len(memory)
+            address = self._first + self._room - len(memory)
         else:
             address = self._first + (alignment if side is Side.CROOKED else 0)
         ctypes.memmove(address, memory, len(memory))

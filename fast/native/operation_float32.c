@@ -12,6 +12,7 @@
 #define OF_BITS cf_float_of_bits
 #define SQRT sqrtf
 #define FABS fabsf
+#define TANH(x) tanh((double)(x))
 #define FLOOR floorf
 #define CEIL ceilf
 #define TRUNC truncf

@@ -39,13 +39,20 @@ class Array(Handle, Operators, Interchange):
 
     __slots__ = ()
 
-    def __init__(self, dtype: Dtype, layout: Layout, buffer: Buffer) -> None:
-        self._dtype = instance("dtype", dtype, Dtype)
+    def __new__(cls, dtype: Dtype, layout: Layout, buffer: Buffer) -> Array:
+        """Made whole or not at all; ``__init__`` does nothing, so calling it again changes nothing."""
+        instance("dtype", dtype, Dtype)
         instance("layout", layout, Layout)
-        self._buffer = instance("buffer", buffer, Buffer)
-        rule = lib.cf_array_make(self._c, dtype.code, layout._c, buffer._c)
+        instance("buffer", buffer, Buffer)
+        array = _blank(cls)
+        array._buffer, array._dtype = buffer, dtype
+        rule = lib.cf_array_make(array._c, dtype.code, layout._c, buffer._c)
         if rule:
             raise _construction_refusal(RULES[rule], dtype, buffer)
+        return array
+
+    def __init__(self, dtype: Dtype, layout: Layout, buffer: Buffer) -> None:
+        pass
 
     @property
     def dtype(self) -> Dtype:
@@ -77,7 +84,8 @@ class Array(Handle, Operators, Interchange):
     def bitcast(self, dtype: Dtype) -> Array | None:
         """The same bits read as another dtype, None where the layout does not divide or the result is misaligned.
 
-        Narrowing appends an axis of stride 1, widening removes one. Refuses memory/dead and arrays/bitcast-rank.
+        Narrowing appends an axis of stride 1, widening removes one. Refuses memory/dead, arrays/bitcast-rank and
+        layouts/too-many-elements.
         """
         instance("dtype", dtype, Dtype)
         result, rule = blank(self._buffer, dtype), ffi.new("int *")
@@ -86,6 +94,8 @@ class Array(Handle, Operators, Interchange):
             return result
         if answer == REFUSED:
             self._buffer.require_alive("bitcast")
+            if RULES[rule[0]] == "layouts/too-many-elements":
+                raise refuse("layouts/too-many-elements", shape=(*self.shape, self._dtype.bits // dtype.bits))
             raise refuse("arrays/bitcast-rank", dtype=dtype.name, rank=len(self.shape))
         return None
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from counterfoil import handles
 from counterfoil._native import ffi, lib
 from counterfoil.timeline import Order, lost_point, perform, take_raised
 from counterfoil_spec.answers import Answer
-from counterfoil_spec.arguments import instance, integer
+from counterfoil_spec.arguments import instance, integer, text
 from counterfoil_spec.interface import Access, MemoryKind
 from counterfoil_spec.refusals import Refusal, refuse
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from counterfoil.devices import Device
 
 _BUFFER = ffi.typeof("cf_buffer *")
+_MEMORY = ffi.typeof("cf_memory *")
 _new, _blank = ffi.new, object.__new__
 _make = lib.cf_buffer_make
 
@@ -28,29 +29,26 @@ _poison: int | None = None
 class Memory:
     """Bytes of a device, shared by all buffers over them.
 
-    ``keep`` is what holds foreign bytes (an exporter, a mapped file). ``why`` are the latest words of whoever ended
-    the older buffers. ``consumed``: the donation that holds the memory exclusive has consumed it.
+    ``owner`` holds the core's record and the bytes: it goes after all who can reach them, and views of the bytes hold
+    it themselves. ``why`` are the latest words of whoever ended the older buffers. ``consumed``: the donation that
+    holds the memory exclusive has consumed it.
     """
 
-    keep: object = None
     why: str | None = None
     order: Order | None = None
     consumed = False
 
-    def __init__(self, c: Any, device: Device, nbytes: int) -> None:
-        self.c = c
+    def __init__(self, owner: handles.Owner, device: Device, nbytes: int) -> None:
+        self.owner = owner
+        self.c = ffi.cast(_MEMORY, owner.address)
         self.device = device
         self.nbytes = nbytes
-
-    def __del__(self, _destroy: Callable[[Any], None] = lib.cf_memory_destroy) -> None:
-        self.device._live.pop(id(self), None)
-        _destroy(self.c)
 
     def ordered(self) -> Order:
         """The order of work of the memory, which the core's waits find from now on."""
         with _guard:
             if self.order is None:
-                self.order = Order(self.c)
+                self.order = Order(self.c, self.owner.settle)
                 self._handle = ffi.new_handle(self.order)
                 self.c.handle = self._handle
         return self.order
@@ -61,19 +59,14 @@ class Memory:
 
     def require_whole(self) -> None:
         """Refuse memory/file where a mapped file was cut short."""
-        check = getattr(self.keep, "require_whole", None)
+        check = getattr(self.owner.keep, "require_whole", None)
         if check is not None:
             check(self.nbytes)
 
     def bytes_at(self, offset: int, nbytes: int) -> memoryview:
         """Writable bytes of the memory, which stay allocated while the view lives."""
         self.require_whole()
-        if not nbytes:
-            return memoryview(bytearray())
-        return memoryview(ffi.buffer(ffi.gc(self.c.base + offset, self._let_go), nbytes)).cast("B")
-
-    def _let_go(self, _: Any) -> None:
-        """Called when a view dies; being bound to the memory is what keeps it alive until then."""
+        return memoryview(self.owner)[offset : offset + nbytes]
 
 
 class Buffer:
@@ -163,11 +156,11 @@ class Buffer:
 
         Refuses memory/dead, memory/exclusive, memory/claimed and memory/not-spanning.
         """
-        instance("why", why, str)
+        words = text("why", why)
         with _guard:
             count = lib.cf_retire(self._c) if lib.cf_buffer_spans(self._c) else _unretired(self._c, self.memory.c)
             if not count:
-                self.memory.why = why
+                self.memory.why = words
         if count == -2:
             self.require_alive("free")
         if count == -1:
@@ -284,24 +277,15 @@ def allocate(device: Device, nbytes: int, kind: MemoryKind = MemoryKind.DEVICE) 
                 raise device.exhausted(nbytes, used)
             memory = _created(device, nbytes)
     if _poison is not None:
-        fill_bytes(memory, _poison)
+        memory.owner.poison(_poison)
     return buffer_of(memory, 0, nbytes, device, device.addressable or kind is not MemoryKind.DEVICE)
 
 
 def adopt(device: Device, base: Any, nbytes: int, keep: object, flags: int) -> Buffer:
     """A buffer over foreign bytes that ``keep`` holds; they do not count as the device's."""
-    c = lib.cf_memory_adopt(base, nbytes, device.timeline.c, ffi.NULL, flags)
-    if not c:
-        raise MemoryError
-    memory = Memory(c, device, nbytes)
-    memory.keep = keep
+    address = int(ffi.cast("uintptr_t", base))
+    memory = Memory(handles.adopted(device.timeline.owner, address, nbytes, flags, keep), device, nbytes)
     return buffer_of(memory, 0, nbytes, device, device.addressable)
-
-
-def fill_bytes(memory: Memory, byte: int) -> None:
-    """Store a byte everywhere, now."""
-    if memory.nbytes:
-        ffi.buffer(memory.c.base, memory.nbytes)[:] = bytes([byte]) * memory.nbytes
 
 
 def set_poison(byte: int | None) -> None:
@@ -324,12 +308,10 @@ def access_lost(buffer: Buffer, writing: bool) -> BaseException:
 
 
 def _created(device: Device, nbytes: int) -> Memory:
-    c = lib.cf_memory_create(nbytes, device.timeline.c, ffi.NULL, 0) if nbytes < 1 << 63 else ffi.NULL
-    if not c:
+    owner = handles.memory(device.timeline.owner, nbytes) if nbytes < 1 << 63 else None
+    if owner is None:
         raise device.exhausted(nbytes, device.live_bytes())
-    memory = Memory(c, device, nbytes)
-    device._live[id(memory)] = nbytes
-    return memory
+    return Memory(owner, device, nbytes)
 
 
 def _unretired(buffer: Any, memory: Any) -> int:
@@ -342,13 +324,7 @@ def _unretired(buffer: Any, memory: Any) -> int:
 
 
 def _release(memory: Memory) -> None:
-    """Freed memory counts no longer, and is poisoned once no pending work names it."""
-    memory.device._live.pop(id(memory), None)
-    byte = _poison
-    if byte is None:
-        return
-    if lib.cf_memory_pending_uses(memory.c):
-        order = memory.ordered()
-        order.freed = lambda: fill_bytes(memory, byte)  # the pending work keeps the memory
-    else:
-        fill_bytes(memory, byte)
+    """Freed memory counts no longer, and is poisoned once no view and no pending work can see it."""
+    memory.owner.forget()
+    if _poison is not None:
+        memory.owner.poison(_poison)

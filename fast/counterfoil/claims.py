@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from types import TracebackType
 
 from counterfoil._native import ffi, lib
 from counterfoil.buffers import Buffer, Memory, kill
 from counterfoil.layouts import list_of
-from counterfoil_spec.arguments import instance
+from counterfoil_spec.arguments import instance, text
 from counterfoil_spec.refusals import refuse
 
 
 class Claims:
     """Claims on the memory of buffers while a ``with`` block runs: all of them or none."""
 
-    __slots__ = ("_active", "_donate", "_exclusive", "_held", "_read")
+    __slots__ = ("_active", "_donate", "_entered", "_exclusive", "_held", "_read")
 
     def __init__(self, read: list[Buffer], donate: list[Buffer]) -> None:
         self._read = read
@@ -23,36 +24,49 @@ class Claims:
         self._exclusive: list[Buffer] = []
         self._held: list[Buffer] = []
         self._active = False
+        self._entered = threading.Lock()
 
     def __enter__(self) -> Claims:
-        if self._active:
+        if not self._entered.acquire(blocking=False):
             raise RuntimeError("these claims are held already")
-        named = [*self._read, *self._donate]
-        handles = [buffer._c for buffer in named]
-        where = ffi.new("int *")
-        answer = lib.cf_claims_take(handles, ffi.NULL, len(handles), where)
-        if answer:
-            raise named[where[0]].claim_refusal("claims", answer)
         try:
-            self._require_donations_apart(named)
-            for position, buffer in enumerate(named):
-                buffer.require_found(position >= len(self._read))
+            self._take([*self._read, *self._donate])
+            self._active = True
+            for buffer in self._donate:
+                if lib.cf_donate(buffer._c):
+                    self._exclusive.append(buffer)
         except BaseException:
-            lib.cf_claims_release(handles, len(handles))
+            self._give_back()
             raise
-        self._held, self._active = named, True
-        self._exclusive = [buffer for buffer in self._donate if lib.cf_donate(buffer._c)]
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        if not self._active:
+            raise RuntimeError("these claims are not held")
+        self._give_back()
+
+    def _take(self, named: list[Buffer]) -> None:
+        """Counted claims on all of them, or none; refuses what is wrong with one."""
+        handles, where = [buffer._c for buffer in named], ffi.new("int *")
+        answer = lib.cf_claims_take(handles, ffi.NULL, len(handles), where)
+        if answer:
+            raise named[where[0]].claim_refusal("claims", answer)
+        self._held = named
+        self._require_donations_apart(named)
+        for position, buffer in enumerate(named):
+            buffer.require_found(position >= len(self._read))
+
+    def _give_back(self) -> None:
+        """End the claims held, if any."""
         held, exclusive = self._held, self._exclusive
         self._held, self._exclusive, self._active = [], [], False
         for buffer in exclusive:
             buffer.memory.consumed = False
             lib.cf_donate_end(buffer._c)
         lib.cf_claims_release([buffer._c for buffer in held], len(held))
+        self._entered.release()
 
     def exclusive(self, buffer: Buffer) -> bool:
         """Whether the memory was donated and is held exclusive; refuses claims/ended and claims/not-claimed."""
@@ -65,12 +79,12 @@ class Claims:
         Refuses claims/ended, claims/not-claimed, memory/dead and memory/not-spanning.
         """
         instance("buffer", buffer, Buffer)
-        instance("why", why, str)
+        words = text("why", why)
         memory = self._memory("consume", buffer)
         buffer.require_alive("consume")
         if not lib.cf_buffer_spans(buffer._c):
             raise refuse("memory/not-spanning", function="consume")
-        result = kill(buffer, why)
+        result = kill(buffer, words)
         memory.consumed = any(donated.memory is memory for donated in self._exclusive)
         return result
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -15,7 +14,7 @@ from counterfoil.buffers import adopt
 from counterfoil.devices import Device, host
 from counterfoil.layouts import Shape, check_shape
 from counterfoil.numbers import Value, loose_of_values
-from counterfoil_spec.arguments import instance, integers
+from counterfoil_spec.arguments import instance, integers, read
 from counterfoil_spec.dtypes import BUFFER_FORMATS, Dtype
 from counterfoil_spec.interface import MemoryKind
 from counterfoil_spec.limits import MAX_ELEMENTS, MAX_RANK, MAX_VIEW_RANK
@@ -54,7 +53,12 @@ def from_values(dtype: Dtype, shape: Sequence[int], values: Iterable[Value]) -> 
     """
     instance("dtype", dtype, Dtype)
     extents = integers("shape", shape)
-    given = _values(values, math.prod(max(extent, 0) for extent in extents))
+    wanted = math.prod(max(extent, 0) for extent in extents)
+    most = wanted + 1 if wanted <= MAX_ELEMENTS else 1  # what has no length may be endless
+    given = read(values, None if hasattr(type(values), "__len__") else most)
+    if given is None:
+        expected = "a sequence of values"
+        raise refuse("arguments/wrong-type", argument="values", expected=expected, value=shown(values))
     check_shape(extents)
     if len(given) != math.prod(extents):
         raise refuse("arrays/values-count", values=len(given), shape=extents)
@@ -79,7 +83,7 @@ def from_buffer(dtype: Dtype, obj: object) -> Array:
         raise refuse("arrays/format-mismatch", dtype=dtype.name, format=view.format)
     if view.ndim > MAX_VIEW_RANK:
         raise refuse("arrays/view-rank", function="from_buffer", rank=view.ndim, limit=MAX_VIEW_RANK)
-    if not view.c_contiguous:
+    if view.nbytes and not view.c_contiguous:
         raise refuse("arrays/not-contiguous", function="from_buffer", shape=view.shape)
     return _over(dtype, view)
 
@@ -114,12 +118,3 @@ def _format(view: memoryview) -> str:
         wide = view.itemsize == 8
         return {"l": "q" if wide else "i", "L": "Q" if wide else "I"}[text]
     return text
-
-
-def _values(values: Iterable[Value], wanted: int) -> list[Value]:
-    """The values read once, at most one more than wanted from what has no length."""
-    try:
-        return list(values) if hasattr(values, "__len__") else list(itertools.islice(values, wanted + 1))
-    except Exception:
-        expected = "a sequence of values"
-        raise refuse("arguments/wrong-type", argument="values", expected=expected, value=shown(values)) from None

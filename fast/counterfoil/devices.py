@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from counterfoil.buffers import Buffer, allocate
 from counterfoil.timeline import Timeline
-from counterfoil_spec.arguments import instance, integer, within
+from counterfoil_spec.arguments import instance, integer, text, within
 from counterfoil_spec.interface import MemoryKind
 from counterfoil_spec.refusals import Refusal, refuse
 
@@ -22,13 +22,11 @@ class Device:
     runs_work = False
     makes_memory = True
 
-    __slots__ = ("__weakref__", "_budget", "_live", "timeline")
+    __slots__ = ("__weakref__", "_budget", "timeline")
 
     def __init__(self, name: str) -> None:
         self.timeline = Timeline(name)
         self._budget: int | None = None
-        # Live memories by identity: single operations on a dict, so that a finalizer in any thread needs no lock.
-        self._live: dict[int, int] = {}
 
     @property
     def name(self) -> str:
@@ -70,10 +68,10 @@ class Device:
 
         Refuses memory/cannot-be-lost for the host and the disk. A second loss keeps the first reason.
         """
-        instance("why", why, str)
+        words = text("why", why)
         if not self.runs_work:
             raise refuse("memory/cannot-be-lost", device=self.name)
-        self.timeline.lose(why)
+        self.timeline.lose(words)
 
     def buffer(self, nbytes: int, kind: MemoryKind = MemoryKind.DEVICE) -> Buffer:
         """Fresh memory of ``nbytes`` bytes with unspecified contents.
@@ -88,7 +86,7 @@ class Device:
 
     def live_bytes(self) -> int:
         """Bytes of live memory the device made."""
-        return sum(list(self._live.values()))
+        return self.timeline.owner.live
 
     def exhausted(self, nbytes: int, used: int) -> Refusal:
         """The refusal memory/exhausted for an allocation."""
@@ -122,9 +120,9 @@ def host() -> Device:
 
 def simulated(name: str, addressable: bool = False) -> Simulated:
     """A new simulated device. Two calls give two devices, whatever the names."""
-    instance("name", name, str)
+    called = text("name", name)
     instance("addressable", addressable, bool)
-    return Simulated(name, addressable)
+    return Simulated(called, addressable)
 
 
 def cuda(ordinal: int) -> Device:

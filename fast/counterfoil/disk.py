@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import stat
@@ -9,7 +10,7 @@ import stat
 from counterfoil._native import ffi, lib
 from counterfoil.buffers import Buffer, adopt
 from counterfoil.devices import Device
-from counterfoil_spec.arguments import instance, integer
+from counterfoil_spec.arguments import integer, text
 from counterfoil_spec.refusals import Refusal, refuse
 
 
@@ -38,7 +39,7 @@ class Disk(Device):
 
     def open(self, path: str) -> Buffer:
         """A regular file's bytes as Read memory of the file's size; refuses memory/file."""
-        instance("path", path, str)
+        path = text("path", path)
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except (OSError, ValueError) as error:
@@ -58,7 +59,7 @@ class Disk(Device):
 
         Refuses memory/negative-size and memory/file.
         """
-        instance("path", path, str)
+        path = text("path", path)
         size = integer("nbytes", nbytes)
         if size < 0:
             raise refuse("memory/negative-size", nbytes=size)
@@ -69,7 +70,10 @@ class Disk(Device):
         try:
             os.ftruncate(descriptor, size)
             return self._mapped(path, descriptor, size, 0)
-        except (OSError, OverflowError) as error:
+        except OverflowError:
+            os.unlink(path)
+            raise _file("create", path, os.strerror(errno.EFBIG)) from None
+        except OSError as error:
             os.unlink(path)
             raise _file("create", path, _why(error)) from None
         finally:

@@ -12,7 +12,7 @@ from counterfoil.layouts import list_of
 from counterfoil.placement import touched
 from counterfoil.timeline import take_raised
 from counterfoil_spec.answers import Answer
-from counterfoil_spec.arguments import instance
+from counterfoil_spec.arguments import instance, text
 from counterfoil_spec.interface import Access
 from counterfoil_spec.refusals import door_refusal, refuse, shown
 
@@ -61,7 +61,7 @@ def refused(name: str, answer: Answer, operands: Iterable[Array]) -> None:
     Held_exclusive looks again, and names the operands that died since. Refuses door/refuses-nothing for DONE and
     DECLINED.
     """
-    instance("name", name, str)
+    name = text("name", name)
     instance("answer", answer, Answer)
     given = list_of("operands", operands, Array)
     named = [(array.dtype.name, array.shape) for array in given]

@@ -27,7 +27,7 @@ from counterfoil_spec.arguments import instance, integers
 from counterfoil_spec.dtypes import Dtype
 from counterfoil_spec.expressions import Node, node
 from counterfoil_spec.kernels import KERNELS
-from counterfoil_spec.refusals import refuse, shown
+from counterfoil_spec.refusals import refuse
 
 _HOST = host()
 _BROADCAST: int = lib.CF_BROADCAST
@@ -170,14 +170,12 @@ def _target(out: Array | None, dtype: Dtype, shape: Shape) -> Array:
 
 def _operands(names: str, *given: Any) -> list[Array]:
     """The operands as arrays: scalars become arrays of rank 0 at the first array's dtype."""
-    dtype = next((each.dtype for each in given if isinstance(each, Array)), None)
+    dtype = next((each.dtype for each in given if issubclass(type(each), Array)), None)
     results = []
     for name, each in zip(names.split(), given, strict=True):
         if isinstance(each, SCALARS) and dtype is not None:
             each = _scalar(dtype, _plain(each))
-        elif not isinstance(each, Array):
-            raise refuse("arguments/wrong-type", argument=name, expected="Array", value=shown(each))
-        results.append(each)
+        results.append(instance(name, each, Array))
     return results
 
 

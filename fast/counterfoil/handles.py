@@ -23,6 +23,6 @@ def _load() -> None:
 if _NAME not in sys.modules:
     _load()
 
-from counterfoil._handles import Handle, kernel  # noqa: E402
+from counterfoil._handles import Handle, Owner, adopted, device, kernel, memory  # noqa: E402
 
-__all__ = ["Handle", "kernel"]
+__all__ = ["Handle", "Owner", "adopted", "device", "kernel", "memory"]

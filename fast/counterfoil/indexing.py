@@ -24,7 +24,7 @@ def indexed(array: arrays.Array, key: object) -> arrays.Array:
     arrays/index-rank, arrays/index-range and moves/slice-step.
     """
     shape = array.shape
-    entries = _expanded(key if isinstance(key, tuple) else (key,), len(shape))
+    entries = _expanded(tuple(key) if issubclass(type(key), tuple) else (key,), len(shape))  # type: ignore[arg-type]
     ranges: list[int] = []
     result: list[int] = []
     for entry in entries:
@@ -75,12 +75,11 @@ def _range(entry: slice, axis: int, extent: int) -> tuple[int, int, int]:
 
 def _place(entry: object, entries: list[Any], axis: int, shape: tuple[int, ...]) -> int:
     """An integer entry, inside its axis."""
-    foreign = isinstance(entry, (bool, np.bool_, np.ndarray)) or (isinstance(entry, arrays.Array) and entry.shape)
     try:
-        if foreign:
+        if isinstance(entry, (bool, np.bool_, np.ndarray)) or (isinstance(entry, arrays.Array) and entry.shape):
             raise TypeError
         index = operator.index(entry)  # type: ignore[arg-type]
-    except TypeError:
+    except Exception:
         expected = "an integer, a slice, None or ..."
         raise refuse("arguments/wrong-type", argument="index", expected=expected, value=shown(entry)) from None
     if not 0 <= index < shape[axis]:
@@ -89,6 +88,8 @@ def _place(entry: object, entries: list[Any], axis: int, shape: tuple[int, ...])
 
 
 def _shown(entry: object) -> object:
-    if isinstance(entry, int):
+    if type(entry) is int:
         return entry
-    return "..." if entry is Ellipsis else str(entry) if isinstance(entry, slice) else shown(entry)
+    if isinstance(entry, slice):
+        return f"slice({shown(entry.start)}, {shown(entry.stop)}, {shown(entry.step)})"
+    return "..." if entry is Ellipsis else shown(entry)

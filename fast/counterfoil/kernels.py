@@ -2,7 +2,8 @@
 
 Destinations are written, sources read, all through the door. Each function refuses arguments/wrong-type for what is
 no array (fill and map also a value's or an expression's faults), raises memory/lost, and answers everything else.
-The functions do no work of their own on the way in: what the core cannot take raises there and is explained here.
+Most calls of the pointwise ones and matmul never come here: ``handles`` puts them to the core itself, and gives the
+others to these functions. A wrong number of arguments is Python's TypeError.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from counterfoil import handles
-from counterfoil._native import ffi, lib
+from counterfoil._native import lib
 from counterfoil.arrays import Array
 from counterfoil.door import ANSWERS, answer_of
 from counterfoil.layouts import list_of
@@ -20,13 +21,11 @@ from counterfoil.programs import Program
 from counterfoil_spec.answers import Answer
 from counterfoil_spec.arguments import instance, integer, integers
 from counterfoil_spec.expressions import Node, node
-from counterfoil_spec.kernels import ARITIES, KERNELS, Family
+from counterfoil_spec.kernels import KERNELS, Family
 from counterfoil_spec.kernels import Kernel as Row
 from counterfoil_spec.limits import MAX_RANK
 
 Kernel = Callable[..., Answer]
-
-_ABSENT = object()
 
 
 def __getattr__(name: str) -> Kernel:
@@ -34,116 +33,61 @@ def __getattr__(name: str) -> Kernel:
     raise AttributeError(f"no kernel is called {name}")
 
 
-def _explain(row: Row, names: str, dst: Any, *sources: Any) -> Answer:
-    """What a call without an answer means: a foreign operand, another number of operands, or work that was lost."""
-    given = [source for source in sources if source is not _ABSENT]
-    for name, operand in zip(f"dst {names}".split(), [dst, *given], strict=False):
-        instance(name, operand, Array)
-    if len(given) == ARITIES[row.family]:
-        return answer_of(lib.CF_LOST, [dst], given)
-    return _miscounted(row, dst, *given)
-
-
-def _miscounted(row: Row, dst: Any, *sources: Any) -> Answer:
-    """The door's answer to another number of operands than the kernel has: whatever comes first, else the number.
-
-    Put to the core as a program that reads more inputs than there are.
-    """
-    destination = instance("dst", dst, Array)
-    operands = list_of("sources", sources, Array)
-    dtypes = {operand.dtype for operand in operands} - row.condition
-    written = row.result or next(iter(dtypes), destination.dtype)
-    fits = len(dtypes) <= 1 and dtypes <= row.domain and destination.dtype is written
-    nodes = ffi.new("cf_node[]", [(1, 0, destination.dtype.code, 0, 0, 0)])
-    program = ffi.new("cf_program *", (1, len(operands) + 1, 1, fits, nodes))
-    code = lib.cf_map(destination._c, program, [operand._c for operand in operands], len(operands))
-    return answer_of(code, [destination], operands)
+def _called(call: Callable[..., int], dst: Array, *arguments: Any, **sources: Array) -> Answer:
+    """Put a call to the core: the destination, the sources by name, then plain arguments."""
+    given = [instance(name, operand, Array) for name, operand in {"dst": dst, **sources}.items()]
+    return answer_of(call(*(operand._c for operand in given), *arguments), given[:1], given[1:])
 
 
 def _unary(call: Callable[..., int], row: Row) -> Kernel:
-    def kernel(dst: Array, x: Any = _ABSENT, *more: Array) -> Answer:
-        if more:
-            return _miscounted(row, dst, x, *more)
-        try:
-            return ANSWERS[call(dst._c, x._c)]
-        except (AttributeError, TypeError, IndexError):
-            return _explain(row, "x", dst, x)
-
-    return kernel
+    return lambda dst, x: _called(call, dst, x=x)
 
 
 def _binary(call: Callable[..., int], row: Row) -> Kernel:
-    def kernel(dst: Array, x: Any = _ABSENT, y: Any = _ABSENT, *more: Array) -> Answer:
-        if more:
-            return _miscounted(row, dst, x, y, *more)
-        try:
-            return ANSWERS[call(dst._c, x._c, y._c)]
-        except (AttributeError, TypeError, IndexError):
-            return _explain(row, "x y", dst, x, y)
-
-    return kernel
+    return lambda dst, x, y: _called(call, dst, x=x, y=y)
 
 
-def _ternary(call: Callable[..., int], row: Row) -> Kernel:
-    def kernel(dst: Array, x: Any = _ABSENT, y: Any = _ABSENT, z: Any = _ABSENT, *more: Array) -> Answer:
-        if more:
-            return _miscounted(row, dst, x, y, z, *more)
-        try:
-            return ANSWERS[call(dst._c, x._c, y._c, z._c)]
-        except (AttributeError, TypeError, IndexError):
-            return _explain(row, "c x y" if row.condition else "x y z", dst, x, y, z)
+def _where(call: Callable[..., int], row: Row) -> Kernel:
+    return lambda dst, c, x, y: _called(call, dst, c=c, x=x, y=y)
 
-    return kernel
+
+def _fma(call: Callable[..., int], row: Row) -> Kernel:
+    return lambda dst, x, y, z: _called(call, dst, x=x, y=y, z=z)
 
 
 def _fill(call: Callable[..., int], row: Row) -> Kernel:
-    def kernel(dst: Array, *arguments: Any) -> Answer:
-        sources, value = _parted("fill", "value", dst, arguments)
-        bits = value_bits(dst.dtype, value)
-        return _miscounted(row, dst, *sources) if sources else answer_of(call(dst._c, *bits), [dst], [])
+    def kernel(dst: Array, value: Any) -> Answer:
+        bits = value_bits(instance("dst", dst, Array).dtype, value)
+        return _called(call, dst, *bits)
 
     return kernel
 
 
 def _iota(call: Callable[..., int], row: Row) -> Kernel:
-    def kernel(dst: Array, *arguments: Any) -> Answer:
-        sources, axis = _parted("iota", "axis", dst, arguments)
-        place = _axis(integer("axis", axis))
-        return _miscounted(row, dst, *sources) if sources else answer_of(call(dst._c, place), [dst], [])
+    def kernel(dst: Array, axis: int) -> Answer:
+        instance("dst", dst, Array)
+        return _called(call, dst, _axis(integer("axis", axis)))
 
     return kernel
 
 
 def _along(call: Callable[..., int], row: Row) -> Kernel:
-    def kernel(dst: Array, *arguments: Any) -> Answer:
-        sources, axis = _parted(row.name, "axis", dst, arguments)
-        place = _axis(integer("axis", axis))
-        if len(sources) != 1:
-            return _miscounted(row, dst, *sources)
-        return answer_of(call(dst._c, sources[0]._c, place), [dst], sources)
+    def kernel(dst: Array, x: Array, axis: int) -> Answer:
+        instance("dst", dst, Array)
+        instance("x", x, Array)
+        return _called(call, dst, _axis(integer("axis", axis)), x=x)
 
     return kernel
 
 
 def _reduce(call: Callable[..., int], row: Row) -> Kernel:
-    def kernel(dst: Array, *arguments: Any) -> Answer:
-        sources, axes = _parted(row.name, "axes", dst, arguments)
+    def kernel(dst: Array, x: Array, axes: Iterable[int]) -> Answer:
+        instance("dst", dst, Array)
+        instance("x", x, Array)
         along = [_axis(axis) for axis in integers("axes", axes)]
-        if len(sources) != 1:
-            return _miscounted(row, dst, *sources)
-        return answer_of(call(dst._c, sources[0]._c, along, len(along)), [dst], sources)
+        return _called(call, dst, along, len(along), x=x)
 
     return kernel
-
-
-def _parted(kernel: str, parameter: str, dst: Any, arguments: tuple[Any, ...]) -> tuple[list[Array], Any]:
-    """The sources and the parameter that comes last; refuses arguments/wrong-type for a foreign operand."""
-    if not arguments:
-        raise TypeError(f"{kernel} needs its {parameter}")
-    instance("dst", dst, Array)
-    for name, source in zip("xyz", arguments[:-1], strict=False):
-        instance(name, source, Array)
-    return list(arguments[:-1]), arguments[-1]
 
 
 def _map(call: Callable[..., int], row: Row) -> Kernel:
@@ -171,8 +115,8 @@ _MAKERS: dict[Family, Callable[[Callable[..., int], Row], Kernel]] = {
     Family.UNARY: _unary,
     Family.BINARY: _binary,
     Family.COMPARE: _binary,
-    Family.WHERE: _ternary,
-    Family.FMA: _ternary,
+    Family.WHERE: _where,
+    Family.FMA: _fma,
     Family.MAP: _map,
     Family.REDUCE: _reduce,
     Family.ARG: _reduce,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from counterfoil._native import ffi, lib
 from counterfoil.moves import MOVED, REFUSED, RULES, encoded, move_refusal, moved, saturated, shape_refusal
-from counterfoil_spec.arguments import integer, integers
+from counterfoil_spec.arguments import instance, integer, integers, read
 from counterfoil_spec.limits import MAX_RANK
 from counterfoil_spec.moves import Move
 from counterfoil_spec.refusals import refuse, shown
@@ -183,15 +183,11 @@ def broadcast_shape(shapes: Sequence[Shape]) -> Shape | None:
 
 def list_of(argument: str, values: Any, cls: type[Any]) -> list[Any]:
     """The values read once into a list; refuses arguments/wrong-type for what is no iterable or no instance."""
-    try:
-        entries = list(values)
-    except Exception:
+    entries = read(values)
+    if entries is None:
         expected = f"a sequence of {cls.__name__}"
-        raise refuse("arguments/wrong-type", argument=argument, expected=expected, value=shown(values)) from None
-    for entry in entries:
-        if not isinstance(entry, cls):
-            raise refuse("arguments/wrong-type", argument=argument, expected=cls.__name__, value=shown(entry))
-    return entries
+        raise refuse("arguments/wrong-type", argument=argument, expected=expected, value=shown(values))
+    return [instance(argument, entry, cls) for entry in entries]
 
 
 def _make_wide(c: Any, extents: Shape, steps: Shape, start: int) -> int:

@@ -29,6 +29,8 @@ def encoded(move: Move) -> bytes:
 
     Refuses arguments/wrong-type for anything but a move. Entries outside int64 are saturated: no answer changes.
     """
+    if not issubclass(type(move), (Reshape, Broadcast, Permute, Slice, Window)):
+        raise refuse("arguments/wrong-type", argument="move", expected="Move", value=shown(move))
     kept = getattr(move, "_encoding", None)
     if isinstance(kept, bytes):
         return kept
@@ -73,7 +75,7 @@ def saturated(values: Sequence[int]) -> tuple[int, ...]:
     return tuple(min(max(value, _LEAST), _GREATEST) for value in values)
 
 
-def _words(move: object) -> tuple[int, ...]:
+def _words(move: Move) -> tuple[int, ...]:
     match move:
         case Reshape():
             return lib.CF_RESHAPE, len(move.shape), *saturated(move.shape)
@@ -87,7 +89,6 @@ def _words(move: object) -> tuple[int, ...]:
         case Window():
             flat = [value for each in move.axes for value in (each.axis, each.size, each.step, each.dilation)]
             return lib.CF_WINDOW, len(move.axes), *saturated(flat)
-    raise refuse("arguments/wrong-type", argument="move", expected="Move", value=shown(move))
 
 
 def _result(move: Move, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from counterfoil._native import ffi, lib
+from counterfoil_spec.arguments import instance
 from counterfoil_spec.dtypes import Dtype, Kind, float16, float32, float64
 from counterfoil_spec.refusals import refuse, shown
+from counterfoil_spec.values import exact
 
 Value = int | float | complex | bool
 Bits = tuple[int, int]
@@ -38,11 +40,11 @@ def of_float(dtype: Dtype, x: float) -> Value:
     Integers truncate toward zero and saturate, NaN gives 0; booleans are true for everything but 0. Refuses
     arguments/wrong-type for what is no dtype or no real number.
     """
-    if not isinstance(dtype, Dtype):
-        raise refuse("arguments/wrong-type", argument="dtype", expected="Dtype", value=shown(dtype))
-    if isinstance(x, bool) or not isinstance(x, (int, float)):
+    instance("dtype", dtype, Dtype)
+    given = exact(x)
+    if type(given) is not float and type(given) is not int:
         raise refuse("arguments/wrong-type", argument="x", expected="float", value=shown(x))
-    return from_bits(dtype, double_bits(dtype, _nearest_double(x)))
+    return from_bits(dtype, double_bits(dtype, _nearest_double(given)))
 
 
 def double_bits(dtype: Dtype, x: float) -> Bits:
@@ -54,11 +56,11 @@ def double_bits(dtype: Dtype, x: float) -> Bits:
 
 def value_bits(dtype: Dtype, value: object) -> Bits:
     """The bits of a value stored at a dtype; refuses dtypes/value-type and dtypes/value-range (A12)."""
-    kind = dtype.kind
+    value, kind = exact(value), dtype.kind
     if kind is _BOOLEAN:
-        if not isinstance(value, bool):
+        if type(value) is not bool:
             raise refuse("dtypes/value-type", dtype=dtype.name, value=shown(value))
-        return int(value), 0
+        return int(value is True), 0
     if kind is _SIGNED or kind is _UNSIGNED:
         return _integer_bits(dtype, value), 0
     if kind is _FLOAT:
@@ -128,13 +130,13 @@ _CODES = {
 
 
 def _number(dtype: Dtype, value: object, classes: tuple[type, ...]) -> int | float | complex:
-    if isinstance(value, classes) and not isinstance(value, bool):
+    if type(value) in classes:
         return value  # type: ignore[return-value]
     raise refuse("dtypes/value-type", dtype=dtype.name, value=shown(value))
 
 
 def _integer_bits(dtype: Dtype, value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
+    if type(value) is not int:
         raise refuse("dtypes/value-type", dtype=dtype.name, value=shown(value))
     low, high = _RANGES[dtype]
     if not low <= value <= high:

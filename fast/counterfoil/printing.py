@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from counterfoil.numbers import Value, from_bits, value_bits
+from counterfoil_spec.arguments import instance
 from counterfoil_spec.dtypes import Dtype, FloatFormat, Kind
-from counterfoil_spec.refusals import refuse, shown
 
 _MOST_DIGITS = 17
 
@@ -17,8 +17,7 @@ def format_value(dtype: Dtype, value: Value) -> str:
     Floats print the shortest decimal that rounds back to them with the exponent unbounded above, among those the
     nearest; positional from 1e-4 up to 1e16. Refuses arguments/wrong-type, dtypes/value-type and dtypes/value-range.
     """
-    if not isinstance(dtype, Dtype):
-        raise refuse("arguments/wrong-type", argument="dtype", expected="Dtype", value=shown(dtype))
+    instance("dtype", dtype, Dtype)
     return text_of(dtype, from_bits(dtype, value_bits(dtype, value)))
 
 

@@ -1,34 +1,48 @@
 """The order of work (A9): queues of submissions, stamps on memories, and what a wait performs.
 
-One lock guards all queues and stamps; it is not held while work runs. What other threads' doors must see without it
-(how much work is pending on a memory, whether the memory or a device is lost) is mirrored into the core.
+One lock guards all queues and stamps. No code of a user's runs while it is held: work runs without it, what work
+raised is put into words before it is taken, and submissions that are done with are let go of after it was given back.
+A finalizer can still come in between, when the garbage collector runs: it is told so, rather than left waiting.
+What other threads' doors must see without the lock (how much work is pending on a memory, whether the memory or a
+device is lost) is mirrored into the core.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from counterfoil import handles
 from counterfoil._native import ffi, lib
 from counterfoil_spec.refusals import Refusal, refuse
+from counterfoil_spec.values import words
 
 Point = tuple["Timeline", int]
 
-_work = threading.Condition(threading.Lock())
+_WAIT = int(ffi.cast("uintptr_t", lib.cf_wait))
+
+# Reentrant, so that it knows who holds it; nobody takes it twice.
+_lock = threading.RLock()
+_changed = threading.Condition(_lock)
+_awaited: dict[int, Timeline] = {}
+"""The timeline whose running work each waiting thread waits for, by thread."""
+_forks = 0
 
 
 class Order:
     """The order of work of one memory: its last write, and the last use on each timeline."""
 
-    __slots__ = ("c", "freed", "last_write", "uses")
+    __slots__ = ("c", "last_write", "settled", "uses")
 
-    def __init__(self, c: Any) -> None:
+    def __init__(self, c: Any, settled: Callable[[], None]) -> None:
+        """``settled`` is called when pending work of the memory was performed or dropped."""
         self.c = c
+        self.settled = settled
         self.last_write: Point | None = None
         self.uses: dict[Timeline, int] = {}
-        self.freed: Callable[[], None] | None = None
 
     def points(self, writing: bool) -> list[Point]:
         """What an access must follow: a read the last write, a write every use."""
@@ -55,9 +69,7 @@ class Order:
     def settle(self, writes: bool) -> None:
         """Record that a submission that names the memory was performed or dropped."""
         lib.cf_memory_count_pending(self.c, writes, -1)
-        if self.freed is not None and not lib.cf_memory_pending_uses(self.c):
-            freed, self.freed = self.freed, None
-            freed()
+        self.settled()
 
     def mark_lost(self) -> None:
         """Mirror into the core which accesses must follow work that was dropped."""
@@ -80,17 +92,22 @@ class Submission:
 
 
 class Timeline:
-    """A device's in-order queue. ``why`` says how the device was lost, ``running`` which thread runs its head."""
+    """A device's in-order queue. ``why`` says how the device was lost, ``running`` which thread runs its head.
 
-    __slots__ = ("c", "name", "queue", "reached", "running", "submitted", "why")
+    ``forks`` tells whether that thread is one of this process: a forked one has only the thread that forked.
+    """
+
+    __slots__ = ("c", "forks", "name", "owner", "queue", "reached", "running", "submitted", "why")
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.c = ffi.gc(lib.cf_device_create(lib.cf_wait), lib.cf_device_destroy)
+        self.owner = handles.device(_WAIT)
+        self.c = ffi.cast("cf_device *", self.owner.address)
         self.queue: deque[Submission] = deque()
         self.submitted = 0
         self.reached = 0
         self.running = 0
+        self.forks = 0
         self.why: str | None = None
 
     def lost(self) -> Refusal:
@@ -102,7 +119,7 @@ class Timeline:
 
         Refuses memory/lost when the device is.
         """
-        with _work:
+        with _alone():
             if self.why is not None:
                 raise self.lost()
             submission = Submission(self.submitted + 1, work, touched)
@@ -115,7 +132,7 @@ class Timeline:
 
     def advance(self, count: int) -> None:
         """Perform the next ``count`` pending submissions, or all there are; refuses memory/lost."""
-        with _work:
+        with _alone():
             if self.why is not None:
                 raise self.lost()
             target = min(self.reached + count, self.submitted)
@@ -123,8 +140,9 @@ class Timeline:
 
     def lose(self, why: str) -> None:
         """Drop pending work for good. A second loss keeps the first reason."""
-        with _work:
-            _lose(self, why)
+        done: list[Submission] = []
+        with _alone():
+            _lose(self, why, done)
 
 
 def perform(points: Iterable[Point]) -> None:
@@ -134,8 +152,28 @@ def perform(points: Iterable[Point]) -> None:
     (KeyboardInterrupt) loses the device and propagates.
     """
     for point in points:
-        with _work:
-            _reach(point)
+        done: list[Submission] = []
+        with _alone():
+            _reach(point, done)
+
+
+def _alone() -> threading.RLock:
+    """The lock; RuntimeError where this thread holds it: a finalizer or a signal handler came in between."""
+    if _lock._is_owned():  # type: ignore[attr-defined]
+        raise RuntimeError("the order of work is changing: a finalizer cannot use it now")
+    return _lock
+
+
+def _start_anew() -> None:
+    """A forked process has no other threads: nobody else holds the lock there, and nobody waits."""
+    global _lock, _changed, _forks
+    _forks += 1
+    _lock = threading.RLock()
+    _changed = threading.Condition(_lock)
+    _awaited.clear()
+
+
+os.register_at_fork(after_in_child=_start_anew)
 
 
 def lost_point(points: Iterable[Point]) -> Timeline | None:
@@ -155,8 +193,11 @@ def _unreached(timeline: Timeline, touched: dict[Order, bool]) -> tuple[Point, .
     return tuple(follows.items())
 
 
-def _reach(point: Point) -> None:
-    """Reach one point, with the lock held. The chain holds what waits for what: no recursion can be too deep."""
+def _reach(point: Point, done: list[Submission]) -> None:
+    """Reach one point, with the lock held. The chain holds what waits for what: no recursion can be too deep.
+
+    ``done`` takes the submissions that are done with.
+    """
     chain = [point]
     while chain:
         timeline, number = chain[-1]
@@ -166,54 +207,73 @@ def _reach(point: Point) -> None:
             chain.pop()
             if not chain:
                 raise timeline.lost()
-            _lose(chain[-1][0], f"{timeline.name} lost")
+            _lose(chain[-1][0], f"{timeline.name} lost", done)
+        elif timeline.running and timeline.forks != _forks and timeline.running != threading.get_ident():
+            _lose(timeline, "the process was forked while its work ran", done)
         elif timeline.running:
-            if timeline.running == threading.get_ident():
-                raise RuntimeError(f"work of {timeline.name} waits for itself")
-            _work.wait()
+            _await(timeline)
         else:
             head = timeline.queue[0]
             unmet = next((point for point in head.follows if point[0].reached < point[1]), None)
             if unmet is None:
-                _run(timeline, head)
+                _run(timeline, head, done)
             else:
                 chain.append(unmet)
 
 
-def _run(timeline: Timeline, submission: Submission) -> None:
+def _await(timeline: Timeline) -> None:
+    """Wait until the work that runs ends; RuntimeError where it waits for work of this very thread."""
+    me = threading.get_ident()
+    runner: int | None = timeline.running
+    while runner:
+        if runner == me:
+            raise RuntimeError(f"work of {timeline.name} waits for itself")
+        awaited = _awaited.get(runner)
+        runner = None if awaited is None else awaited.running
+    _awaited[me] = timeline
+    try:
+        _changed.wait()
+    finally:
+        del _awaited[me]
+
+
+def _run(timeline: Timeline, submission: Submission, done: list[Submission]) -> None:
     """Run the head of a queue, giving up the lock meanwhile."""
-    timeline.running = threading.get_ident()
+    timeline.running, timeline.forks = threading.get_ident(), _forks
     failure: BaseException | None = None
-    _work.release()
+    why = ""
+    _lock.release()
     try:
         submission.work()
     except BaseException as exception:
-        failure = exception
+        failure, why = exception, words(exception)
     finally:
-        _work.acquire()
+        _lock.acquire()
         timeline.running = 0
-        _work.notify_all()
+        _changed.notify_all()
     if failure is not None:
-        _lose(timeline, f"{type(failure).__name__}: {failure}")
+        _lose(timeline, why, done)
         try:
             if not isinstance(failure, Exception):
                 raise failure
         finally:
             failure = None  # its traceback names this frame: a cycle that would keep the memory of the work alive
     elif timeline.why is None:
-        timeline.queue.popleft()
+        done.append(timeline.queue.popleft())
         timeline.reached = submission.number
         for order, writes in submission.touched.items():
             order.reached((timeline, submission.number))
             order.settle(writes)
 
 
-def _lose(timeline: Timeline, why: str) -> None:
+def _lose(timeline: Timeline, why: str, done: list[Submission]) -> None:
+    """Drop a timeline's pending work for good; a second loss keeps the first reason."""
     if timeline.why is not None:
         return
     timeline.why = why
     lib.cf_device_lose(timeline.c)
     dropped = list(timeline.queue)
+    done += dropped
     timeline.queue.clear()
     for submission in dropped:
         for order in submission.touched:
@@ -221,7 +281,7 @@ def _lose(timeline: Timeline, why: str) -> None:
     for submission in dropped:
         for order, writes in submission.touched.items():
             order.settle(writes)
-    _work.notify_all()
+    _changed.notify_all()
 
 
 # --- the core's waits ------------------------------------------------------------------------------------------------
@@ -234,7 +294,7 @@ def cf_wait(buffer: Any, access: int) -> int:
     """The core waits for the work that an access of the buffer's memory must follow; not 0 if it was lost."""
     try:
         order: Order = ffi.from_handle(buffer.memory.handle)
-        with _work:
+        with _alone():
             points = order.points(bool(access))
         perform(points)
     except BaseException as exception:

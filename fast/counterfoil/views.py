@@ -50,7 +50,7 @@ class HostView:
         self._array = array
         self._function = function
         self._writing = writing
-        self._held = 0
+        self._held: list[None] = []  # one entry for each claim held; appended and popped in one step
 
     def __enter__(self) -> np.ndarray[Any, Any]:
         array = self._array
@@ -58,13 +58,19 @@ class HostView:
         answer = lib.cf_array_enter(array._c, self._writing)
         if answer:
             raise arrays.access_refusal(self._function, array, answer, self._writing)
-        self._held += 1
-        return ndarray(array, self._writing)
+        self._held.append(None)
+        try:
+            return ndarray(array, self._writing)
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._held -= 1
+        if not self._held:
+            raise RuntimeError(f"{self._function}: the block was not entered")
+        self._held.pop()
         lib.cf_release(self._array.buffer._c)
 
 

@@ -1,7 +1,7 @@
 /* argmax and argmin: the C-order position, over the reduced axes, of the first extreme; the first NaN beats all.
  *
- * Terms become integers that are ordered as max orders them (-0 before +0), upside down for argmin, a NaN the greatest of
- * all: what remains is the first greatest integer.
+ * Terms become integers that are ordered as max orders them (-0 before +0), upside down for argmin, a NaN the greatest
+ * of all: what remains is the first greatest integer.
  */
 #include <string.h>
 
@@ -28,8 +28,8 @@ typedef struct search {
 
 /* ---- keys ------------------------------------------------------------------------------------------------------- */
 
-/* In place. `infinity`: the bits of +inf, or the greatest integer where there is no NaN; `turned` is added to the sign bit
- * of unsigned integers; negative floats are turned around by `mask`; flip: -1 to turn the order around. */
+/* In place. `infinity`: the bits of +inf, or the greatest integer where there is no NaN. `mask`: the bits to turn
+ * around in negative floats. `turned`: the sign bit for unsigned integers. `flip`: -1 to turn the order around. */
 #define KEYS(bits)                                                                                                    \
     CF_VECTOR static void keys_##bits(int##bits##_t *x, int64_t n, int##bits##_t infinity, int##bits##_t mask,        \
                                       int##bits##_t turned, int##bits##_t flip) {                                     \

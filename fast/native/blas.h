@@ -5,15 +5,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A matrix whose rows or columns are contiguous: element (i, j) at data[i * lead + j], or data[j * lead + i] transposed. */
+/* A matrix whose rows or columns are contiguous: (i, j) lies at data[i * lead + j], transposed data[j * lead + i]. */
 typedef struct cf_matrix {
     void *data;
     int64_t lead;
     bool transposed;
 } cf_matrix;
 
-/* Adopts cblas_sgemm and cblas_dgemm with 64-bit (wide) or 32-bit integers. Called once, before any kernel runs: the two
- * pointers are the only global state of the core. NULL: none. */
+/* Adopts cblas_sgemm and cblas_dgemm with 64-bit (wide) or 32-bit integers. Called once, before any kernel runs: the
+ * two pointers are the only global state of the core. NULL: none. */
 void cf_blas_use(void *sgemm, void *dgemm, bool wide);
 
 bool cf_blas_present(void);

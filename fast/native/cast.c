@@ -14,7 +14,7 @@ typedef struct run {
     int64_t to, to_stride, from, from_stride;
 } run;
 
-/* Elements done .. done + n - 1, n <= BLOCK, to `out`; elements at stride 1 of a byte or more are read where they lie. */
+/* Elements done .. done + n - 1, n <= BLOCK, to `out`. At stride 1 whole bytes are read where they lie. */
 static void cast_block(const run *run, int64_t done, int64_t n, void *out) {
     const cf_array *src = run->src;
     uint64_t loose[BLOCK * WIDEST / sizeof(uint64_t)];

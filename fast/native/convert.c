@@ -1,9 +1,9 @@
 /* Conversions (convert.h): decode to an intermediate that holds the value exactly, then round once.
  *
- * Intermediates: float for floats of 32 bits and less, integers of 16 and less, booleans; double for float64, integers of 32 bits;
- * int64 / uint64 for the rest and between integers. A double, or an integer past 2^53, reaches a narrow float through "round to
- * odd": truncate and set the last bit if anything was dropped. What is left has at least two bits more than any narrow
- * format, so the one rounding that follows cannot land on a tie the value is not on.
+ * Intermediates: float for floats of 32 bits and less, integers of 16 and less, booleans; double for float64 and
+ * integers of 32 bits; int64 or uint64 for the rest and between integers. A double, or an integer past 2^53, reaches a
+ * narrow float through "round to odd": truncate, and set the last bit if anything was dropped. What is left has at
+ * least two bits more than any narrow format, so the rounding that follows cannot land on a tie the value is not on.
  */
 #include "convert.h"
 

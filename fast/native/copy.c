@@ -35,7 +35,8 @@ static void copy_bits(const copying *copy, const int64_t *positions, int64_t n) 
 }
 
 /* Any strides, through loose storage. */
-static void copy_blocks(const copying *copy, const int64_t *positions, int64_t to_stride, int64_t from_stride, int64_t n) {
+static void copy_blocks(const copying *copy, const int64_t *positions, int64_t to_stride, int64_t from_stride,
+                        int64_t n) {
     uint64_t loose[BLOCK * WIDEST / sizeof(uint64_t)];
     int bits = copy->dst->bits;
     for (int64_t done = 0; done < n; done += BLOCK) {

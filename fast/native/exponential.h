@@ -1,7 +1,7 @@
 /* exp, written so that loops over it become vector code, below 2 units in the last place.
  *
- * x = k ln 2 + r with |r| <= ln 2 / 2; exp r by its series; the power of two in two halves, so that subnormal results are
- * reached without losing the quotient's bits. Arguments are bounded first, past both ends of the results' range.
+ * x = k ln 2 + r with |r| <= ln 2 / 2; exp r by its series; the power of two in two halves, so that subnormal results
+ * are reached without losing the quotient's bits. Arguments are bounded first, past both ends of the results' range.
  */
 #ifndef COUNTERFOIL_EXPONENTIAL_H
 #define COUNTERFOIL_EXPONENTIAL_H

@@ -35,7 +35,7 @@ static inline double cf_double_of_bits(uint64_t bits) {
 }
 
 /* The magnitude bits of `magnitude`, a non-negative float, rounded to `fraction` bits and rebiased from 127 to `bias`;
- * `least` is the format's least normal and `magic` the power of two that rounds below it. Overflow is left to callers. */
+ * `least` is the format's least normal, `magic` the power of two that rounds below it. Overflow is left to callers. */
 static inline uint32_t cf_round_magnitude(uint32_t magnitude, int fraction, int bias, float least, float magic) {
     int shift = 23 - fraction;
     uint32_t half = (1u << (shift - 1)) - 1, even = (magnitude >> shift) & 1;

@@ -20,7 +20,7 @@ typedef struct mapping {
     const cf_program *program;
     const cf_array *const *operands; /* dst, then the inputs */
     int count;
-    bool in_place;                   /* dst is identical to an input */
+    bool streamed;                   /* dst is large and not in the caches: identical to no input */
     int64_t block, slot;             /* elements in a block, bytes of a slot */
 } mapping;
 
@@ -68,7 +68,8 @@ static void fill_constants(const run *run, int64_t n) {
     int64_t number = 2 * program->depth, length = n < run->call->block ? n : run->call->block;
     for (int i = 0; i < program->count; i++) {
         const cf_node *node = &program->nodes[i];
-        if (node->kind == CONSTANT) repeat(cf_loose_bytes(cf_dtype_bits(node->dtype)), node, length, slot_of(run, number++));
+        int width = cf_loose_bytes(cf_dtype_bits(node->dtype));
+        if (node->kind == CONSTANT) repeat(width, node, length, slot_of(run, number++));
     }
 }
 
@@ -167,7 +168,7 @@ static void visit_run(void *context, const cf_loop *loop, int64_t n, const int64
     fill_constants(&run, n);
     const cf_array *dst = run.call->operands[0];
     int64_t bytes = dst->bits / 8;
-    if (run.strides[0] == 1 && !run.call->in_place && cf_stream_pays(bytes, n)) {
+    if (run.strides[0] == 1 && run.call->streamed && cf_stream_pays(bytes, n)) {
         cf_stream_run(dst->data + first[0] * bytes, bytes, n, produce, &run);
     } else {
         compute_run(&run, n);
@@ -200,7 +201,8 @@ static int call_map(const cf_program *program, const cf_array *const *operands, 
         return cf_door_refuse(operands, count, CF_DECLINED);
     }
     if (cf_door_wait(operands, 1, count)) return CF_LOST;
-    mapping call = {program, operands, count, some_identical(operands, count), 0, 0};
+    bool large = cf_stream_pays(operands[0]->bits / 8, operands[0]->layout.size);
+    mapping call = {program, operands, count, large && !some_identical(operands, count), 0, 0};
     size_slots(&call);
     cf_loop loop;
     cf_loop_build(&loop, operands, count, false);

@@ -1,5 +1,5 @@
-/* matmul: products over the last two axes, earlier axes broadcast. float32 and float64 matrices whose rows or columns are
- * contiguous go to the BLAS, if there is one; all others are computed by blocks in their computing format. */
+/* matmul: products over the last two axes, earlier axes broadcast. float32 and float64 matrices whose rows or columns
+ * are contiguous go to the BLAS, if there is one; all others are computed by blocks in their computing format. */
 #include <string.h>
 
 #include "blas.h"

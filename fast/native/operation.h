@@ -7,8 +7,8 @@
 
 #include "words.h"
 
-/* n elements: out[i] from in[0][i], in[1][i], ... All are of the computing format, but a comparison's out is uint8 (0 or
- * 1). out may be one of the inputs. */
+/* n elements: out[i] from in[0][i], in[1][i], ... All are of the computing format, but a comparison's out is uint8 (0
+ * or 1). out may be one of the inputs. */
 typedef void (*cf_operation)(const void *const *in, void *out, int64_t n);
 
 /* The operation of a pointwise kernel in a computing format; NULL where the kernel's row has no such dtype, and for

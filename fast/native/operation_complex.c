@@ -1,5 +1,5 @@
-/* Complex operations. A product's components are the exact ac - bd and ad + bc, each rounded once; where a factor is not
- * finite the components are computed as written. Order is by real part, then imaginary part. */
+/* Complex operations. A product's components are the exact ac - bd and ad + bc, each rounded once; where a factor is
+ * not finite they are computed as written, in float64. Order is by real part, then imaginary part. */
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static inline float float_determinant(float a, float b, float c, float d) {
     return p - p == 0 && q - q == 0 ? float_of_sum(p, q) : (float)(p + q);
 }
 
-/* Binary128 holds any product of two doubles exactly, and its range is past all of them; what the sum drops is exact. */
+/* Binary128 holds any product of two doubles exactly, its range being past them all; what the sum drops is exact. */
 __extension__ typedef _Float128 quad;
 
 static quad odd_quad(quad p, quad q) {

@@ -35,13 +35,14 @@ void cf_narrow_extreme(int dtype, const float *extremes, void *out, int64_t n) {
     if (dtype != CF_FLOAT8_E5M2) return; /* of the formats that saturate only this one has infinities */
     uint8_t *codes = out;
     for (int64_t i = 0; i < n; i++) {
-        if ((cf_bits_of_float(extremes[i]) & 0x7fffffffu) == 0x7f800000u) codes[i] = (uint8_t)((codes[i] & 0x80) | 0x7c);
+        uint32_t magnitude = cf_bits_of_float(extremes[i]) & 0x7fffffffu;
+        if (magnitude == 0x7f800000u) codes[i] = (uint8_t)((codes[i] & 0x80) | 0x7c);
     }
 }
 
 /* ---- fma -------------------------------------------------------------------------------------------------------- */
 
-/* x*y + z rounded to odd: the product of two narrow floats is exact in double, and what the sum drops is known exactly. */
+/* x*y + z rounded to odd: the product of two narrow floats is exact in double, and what the sum drops is exact too. */
 static inline double odd_multiply_add(float x, float y, float z) {
     double product = (double)x * (double)y, addend = z, sum = product + addend;
     double part = sum - product, dropped = (product - (sum - part)) + (addend - part);

@@ -55,8 +55,8 @@ static void choose(int bytes, const void *c, const void *x, const void *y, void 
 }
 
 /* Narrow floats from sources held as float32; false where the operation and a store do right. */
-static bool compute_narrowly(int kernel, int dtype, const void *const *in, cf_operation operation, void *wide, int64_t n,
-                             void *out) {
+static bool compute_narrowly(int kernel, int dtype, const void *const *in, cf_operation operation, void *wide,
+                             int64_t n, void *out) {
     switch (kernel) {
     case CF_KERNEL_FMA: cf_narrow_fma(dtype, in[0], in[1], in[2], out, n); return true;
     case CF_KERNEL_MAXIMUM:
@@ -103,7 +103,7 @@ void cf_pointwise(int kernel, int dtype, const void *const *sources, int64_t n, 
 typedef struct pointwise {
     const cf_array *const *operands; /* dst, then the sources */
     int kernel, dtype, count;
-    bool in_place; /* dst is identical to a source */
+    bool streamed; /* dst is large and not in the caches: identical to no source */
 } pointwise;
 
 /* An innermost run. */
@@ -159,7 +159,7 @@ static void visit_run(void *context, const cf_loop *loop, int64_t n, const int64
         run.strides[k] = loop->strides[k][loop->rank - 1];
     }
     int64_t bytes = dst->bits / 8;
-    if (run.strides[0] == 1 && !run.call->in_place && cf_stream_pays(bytes, n)) {
+    if (run.strides[0] == 1 && run.call->streamed && cf_stream_pays(bytes, n)) {
         cf_stream_run(dst->data + first[0] * bytes, bytes, n, produce, &run);
     } else {
         compute_run(&run, n);
@@ -204,10 +204,11 @@ static bool compute_directly(const pointwise *call) {
     const cf_array *dst = call->operands[0];
     if (cf_computing(call->dtype) != call->dtype || call->kernel == CF_KERNEL_WHERE) return false;
     if (!all_contiguous(call->operands, call->count)) return false;
-    direct direct = {cf_operation_of(call->kernel, call->dtype), {NULL}, cf_dtype_bits(call->dtype) / 8, call->count - 1};
+    int64_t width = cf_dtype_bits(call->dtype) / 8;
+    direct direct = {cf_operation_of(call->kernel, call->dtype), {NULL}, width, call->count - 1};
     for (int k = 0; k < direct.arity; k++) direct.sources[k] = first_element(call->operands[k + 1]);
     int64_t bytes = dst->bits / 8, size = dst->layout.size;
-    if (cf_stream_pays(bytes, size) && !call->in_place) {
+    if (call->streamed) {
         cf_stream_run(first_element(dst), bytes, size, produce_directly, &direct);
     } else {
         produce_directly(&direct, 0, size, first_element(dst));
@@ -216,7 +217,9 @@ static bool compute_directly(const pointwise *call) {
 }
 
 static void compute(pointwise *call) {
-    call->in_place = some_identical(call->operands, call->count);
+    const cf_array *dst = call->operands[0];
+    bool large = cf_stream_pays(dst->bits / 8, dst->layout.size);
+    call->streamed = large && !some_identical(call->operands, call->count);
     if (compute_directly(call)) return;
     cf_loop loop;
     cf_loop_build(&loop, call->operands, call->count, false);

@@ -1,8 +1,8 @@
 /* Reductions: sum, prod, max, min, mean.
  *
  * Terms are combined in the computing format by the pointwise operation of the kernel, in one of two ways. By rows: the
- * terms of one result are folded into LANES partial results, those into one. By columns, where neighbouring results have
- * neighbouring terms: a block of results at once, term by term. Either order is fixed by the layouts alone.
+ * terms of one result are folded into LANES partial results, those into one. By columns, where neighbouring results
+ * have neighbouring terms: a block of results at once, term by term. Either order is fixed by the layouts alone.
  */
 #include <math.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static void combine(const reduction *call, void *into, const void *with, int64_t
     call->combine(in, into, n);
 }
 
-/* n elements of src from `position`, in the computing format: where they lie if they are so already, else in `loose`. */
+/* n elements of src from `position` in the computing format: where they lie if they are so already, else in `loose`. */
 static const void *terms_at(const reduction *call, int64_t position, int64_t stride, int64_t n, void *loose) {
     const cf_array *src = call->src;
     if (stride == 1 && src->dtype == call->computing) return src->data + position * call->width;

@@ -134,7 +134,8 @@ static void store(const softmax *call, int64_t position, int64_t stride, int64_t
     uint32_t rounded[SIDE];
     for (int64_t done = 0; done < n; done += SIDE) {
         int64_t count = n - done < SIDE ? n - done : SIDE;
-        cf_convert(call->format->dtype, dst->dtype, (const uint8_t *)results + done * call->format->width, rounded, count);
+        const uint8_t *first = (const uint8_t *)results + done * call->format->width;
+        cf_convert(call->format->dtype, dst->dtype, first, rounded, count);
         cf_element_store(dst->bits, dst->data, position + done * stride, stride, count, rounded);
     }
 }

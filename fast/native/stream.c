@@ -83,7 +83,8 @@ static void produce_group(int64_t bytes, int64_t first, uint8_t *group, cf_produ
 void cf_stream_run(uint8_t *to, int64_t bytes, int64_t n, cf_produce produce, void *context) {
     uint8_t group[GROUP] __attribute__((aligned(CF_LINE)));
     int64_t per_group = GROUP / bytes, head = (int64_t)to_line(to) / bytes;
-    if ((int64_t)to_line(to) % bytes != 0 || n < head + per_group) head = n; /* no element begins on a line, or too short */
+    bool aligned = (int64_t)to_line(to) % bytes == 0; /* some element begins on a line */
+    if (!aligned || n < head + per_group) head = n;
     store_plainly(to, bytes, 0, head, produce, context);
     int64_t done = head;
     for (; n - done >= per_group; done += per_group) {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from counterfoil_reference import checks
 from counterfoil_reference.devices import Device
 from counterfoil_reference.memory import Memory, allocate
-from counterfoil_spec.arguments import instance, integer
+from counterfoil_spec.arguments import instance, integer, text
 from counterfoil_spec.interface import Access, MemoryKind
 from counterfoil_spec.refusals import refuse
 
@@ -113,7 +113,7 @@ class Buffer:
 
         Refuses memory/dead, memory/exclusive, memory/claimed, memory/not-spanning.
         """
-        why = instance("why", why, str)
+        why = text("why", why)
         checks.check_live("free", self)
         checks.check_unheld("free", self)
         if self.memory.claims:

@@ -10,7 +10,7 @@ from counterfoil_reference.arguments import sequence
 from counterfoil_reference.buffers import Buffer
 from counterfoil_reference.memory import Memory
 from counterfoil_reference.work import check_uses
-from counterfoil_spec.arguments import instance
+from counterfoil_spec.arguments import instance, text
 from counterfoil_spec.interface import Access
 from counterfoil_spec.refusals import refuse
 
@@ -37,7 +37,7 @@ class Claims:
         Needs a spanning buffer, not exclusivity. Refuses claims/ended, claims/not-claimed, memory/dead,
         memory/not-spanning.
         """
-        buffer, why = instance("buffer", buffer, Buffer), instance("why", why, str)
+        buffer, why = instance("buffer", buffer, Buffer), text("why", why)
         self._check_held("consume", buffer)
         checks.check_live("consume", buffer)
         if not buffer.spans:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from counterfoil_reference.timeline import Timeline, is_reached, reach
-from counterfoil_spec.arguments import instance, integer, within
+from counterfoil_spec.arguments import integer, text, within
 from counterfoil_spec.interface import MemoryKind
 from counterfoil_spec.refusals import Refusal, refuse
 
@@ -60,7 +60,7 @@ class Device(Timeline):
 
     def lose(self, why: str) -> None:
         """Lose the device, its pending work dropped; a second loss keeps the first reason (memory/cannot-be-lost)."""
-        why = instance("why", why, str)
+        why = text("why", why)
         if not self.runs_work:
             raise refuse("memory/cannot-be-lost", device=self.name)
         self.drop(why)

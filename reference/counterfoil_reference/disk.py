@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from counterfoil_reference.buffers import Buffer, buffer_of, fresh
 from counterfoil_reference.devices import Device
 from counterfoil_reference.memory import Memory
-from counterfoil_spec.arguments import instance, integer
+from counterfoil_spec.arguments import integer, text
 from counterfoil_spec.interface import Access, MemoryKind
 from counterfoil_spec.refusals import Refusal, refuse
 
@@ -17,20 +17,28 @@ from counterfoil_spec.refusals import Refusal, refuse
 class FileMemory(Memory):
     """The bytes of an open file, read and written in place; the host does not address them."""
 
-    __slots__ = ("_descriptor",)
+    __slots__ = ("_descriptor", "_path")
 
-    def __init__(self, device: Device, descriptor: int, access: Access) -> None:
+    def __init__(self, device: Device, path: str, descriptor: int, access: Access) -> None:
         super().__init__(device, bytearray(), access, on_host=False)
+        self._path = path
         self._descriptor = descriptor
         self.nbytes = os.fstat(descriptor).st_size
 
     def read(self, first: int, nbytes: int) -> bytes:
-        """The file's bytes now; what a shortened file lacks reads as zeros."""
-        return os.pread(self._descriptor, nbytes, first).ljust(nbytes, b"\0")
+        """The file's bytes now; refuses memory/file where it was cut short."""
+        self.check_whole()
+        return os.pread(self._descriptor, nbytes, first)
 
     def write(self, first: int, data: bytes) -> None:
-        """Store into the file."""
+        """Store into the file; refuses memory/file where it was cut short."""
+        self.check_whole()
         os.pwrite(self._descriptor, data, first)
+
+    def check_whole(self) -> None:
+        """Refuse memory/file for a file that lacks bytes it had: zeros in their place would be nobody's data."""
+        if os.fstat(self._descriptor).st_size < self.nbytes:
+            raise refuse("memory/file", function="copy", path=self._path, why="the file was cut short")
 
     def __del__(self) -> None:
         os.close(self._descriptor)
@@ -52,12 +60,12 @@ class Disk(Device):
 
     def open(self, path: str) -> Buffer:
         """A file's bytes as Read memory of the file's size; refuses memory/file."""
-        path = instance("path", path, str)
-        return buffer_of(FileMemory(self, _opened("open", path, os.O_RDONLY), Access.READ))
+        path = text("path", path)
+        return buffer_of(FileMemory(self, path, _opened("open", path, os.O_RDONLY), Access.READ))
 
     def create(self, path: str, nbytes: int) -> Buffer:
         """A new zeroed file as Read_write memory, never over another; refuses memory/negative-size, memory/file."""
-        path, nbytes = instance("path", path, str), integer("nbytes", nbytes)
+        path, nbytes = text("path", path), integer("nbytes", nbytes)
         if nbytes < 0:
             raise refuse("memory/negative-size", nbytes=nbytes)
         descriptor = _opened("create", path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
@@ -67,7 +75,7 @@ class Disk(Device):
             os.close(descriptor)
             os.unlink(path)
             raise refuse("memory/file", function="create", path=path, why="File too large") from None
-        return buffer_of(FileMemory(self, descriptor, Access.READ_WRITE))
+        return buffer_of(FileMemory(self, path, descriptor, Access.READ_WRITE))
 
 
 def _opened(function: str, path: str, flags: int) -> int:

@@ -10,7 +10,7 @@ from counterfoil_reference.arguments import function, sequence
 from counterfoil_reference.arrays import Array
 from counterfoil_reference.work import check_uses
 from counterfoil_spec.answers import Answer
-from counterfoil_spec.arguments import instance
+from counterfoil_spec.arguments import instance, text
 from counterfoil_spec.interface import Access
 from counterfoil_spec.refusals import door_refusal
 
@@ -114,7 +114,7 @@ def refused(name: str, answer: Answer, operands: Iterable[Array]) -> None:
 
     Dead operands are named with their consumer's reason, also those that died since the answer Held_exclusive.
     """
-    name, answer = instance("name", name, str), instance("answer", answer, Answer)
+    name, answer = text("name", name), instance("answer", answer, Answer)
     arrays = sequence("operands", operands, Array)
     deaths = [(position, array.buffer.dead) for position, array in enumerate(arrays)]
     named = [(array.dtype.name, array.shape) for array in arrays]

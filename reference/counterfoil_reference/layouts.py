@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from counterfoil_reference import reach
 from counterfoil_reference.arguments import sequence
 from counterfoil_reference.moves import Shape, check_extents, check_rank, check_shape, move_shape, source_index
 from counterfoil_spec.arguments import integer, integers
-from counterfoil_spec.limits import MAX_ELEMENTS
+from counterfoil_spec.limits import MAX_ELEMENTS, MAX_RANK
 from counterfoil_spec.moves import Move, Reshape
 from counterfoil_spec.refusals import refuse
 
@@ -23,6 +24,8 @@ class Layout:
     ``size`` is the number of indices; ``span`` the half-open hull of the positions reached, (0, 0) without an element.
     Equal when shape, strides and offset are.
     """
+
+    max_rank: ClassVar[int] = MAX_RANK
 
     shape: Shape
     strides: Shape

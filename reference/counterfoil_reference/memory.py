@@ -51,7 +51,7 @@ class Memory:
     """
 
     __slots__ = (
-        "_address", "_poison", "access", "claims", "consumed", "data", "device", "exclusive", "exported", "freed",
+        "_address", "_poison", "access", "claims", "consumed", "data", "device", "exclusive", "exported",
         "generation", "nbytes", "on_host", "stamps", "why",
     )  # fmt: skip
 
@@ -66,7 +66,6 @@ class Memory:
         self.exclusive = False
         self.consumed = False
         self.exported = False
-        self.freed = False
         self.generation = 0
         self.why = ""
         self._address: int | None = None
@@ -74,8 +73,8 @@ class Memory:
 
     @property
     def address(self) -> int | None:
-        """Where the host finds the first byte; None where it addresses none, or the memory was freed."""
-        if not self.on_host or self.freed:
+        """Where the host finds the first byte; None where it addresses none. Freed memory stays where it was."""
+        if not self.on_host:
             return None
         if self._address is None:
             self._address = address_of(self.data)
@@ -94,6 +93,9 @@ class Memory:
         view = memoryview(self.data)[first : first + nbytes]
         return view.toreadonly() if access is Access.READ else view
 
+    def check_whole(self) -> None:
+        """Refuse where the bytes are not all there any more, as a file's may be."""
+
     def end(self, why: str) -> None:
         """Make every buffer there is dead, was ``why``."""
         self.generation += 1
@@ -102,7 +104,6 @@ class Memory:
     def free(self, why: str) -> None:
         """Give the bytes back at once; they stay where they are while a view or pending work can see them."""
         self.end(why)
-        self.freed = True
         if isinstance(self.data, Storage):
             self.data.give_back()
             self._poison = Poison.byte

@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 
 from counterfoil_reference.buffers import Buffer, fresh
 from counterfoil_reference.devices import Device
-from counterfoil_spec.arguments import instance, integer
+from counterfoil_spec.arguments import instance, integer, text
 from counterfoil_spec.interface import MemoryKind
 from counterfoil_spec.refusals import refuse
 
@@ -41,7 +41,7 @@ def host() -> Host:
 
 def simulated(name: str, addressable: bool = False) -> Simulated:
     """A new simulated device."""
-    return Simulated(instance("name", name, str), instance("addressable", addressable, bool))
+    return Simulated(text("name", name), instance("addressable", addressable, bool))
 
 
 def cuda(ordinal: int) -> Device:

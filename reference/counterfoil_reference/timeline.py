@@ -106,7 +106,10 @@ def _perform_next(timeline: Timeline) -> None:
 
 
 class Stamps:
-    """When a memory was last written, and last used by each device; devices in the order of their first use."""
+    """When a memory was last written, and last used by each device.
+
+    Devices stand in the order in which they began to have uses that are not performed yet.
+    """
 
     __slots__ = ("last_write", "uses")
 
@@ -123,6 +126,8 @@ class Stamps:
     def record(self, point: Point, access: Access) -> None:
         """Note that the submission uses the memory so."""
         timeline, number = point
+        if is_reached((timeline, self.uses.get(timeline, 0))):
+            self.uses.pop(timeline, None)
         self.uses[timeline] = number
         if access is Access.READ_WRITE:
             self.last_write = point

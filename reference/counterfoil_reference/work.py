@@ -88,6 +88,7 @@ def submit_fill(buffer: Buffer, byte: int) -> None:
     check_uses([], [buffer])
     if buffer.nbytes == 0:
         return
+    buffer.memory.check_whole()
 
     def work() -> None:
         buffer.memory.write(buffer.first, bytes([byte]) * buffer.nbytes)
@@ -107,8 +108,11 @@ def host_reaches(buffer: Buffer) -> bool:
 def move(src: Buffer, dst: Buffer, work: Callable[[], object]) -> None:
     """Do work that reads ``src`` and writes ``dst``: the bytes are there on return where the host reaches both.
 
-    Otherwise it is pending on the destination's device if the host reaches the source, else on the source's.
+    Otherwise it is pending on the destination's device if the host reaches the source, else on the source's. Refuses
+    memory/file where a file was cut short.
     """
+    src.memory.check_whole()
+    dst.memory.check_whole()
     if host_reaches(src) and host_reaches(dst):
         move_now(src, dst, work)
     else:

@@ -59,6 +59,11 @@ def within(argument: str, value: int, low: int, high: int) -> int:
     return value
 
 
+def text(argument: str, value: object) -> str:
+    """``value`` if it is a string, as an exact one; refuses arguments/wrong-type."""
+    return str.__str__(instance(argument, value, str))
+
+
 def instance(argument: str, value: object, cls: type[_T]) -> _T:
     """``value`` if it is a ``cls``, whatever it says of itself; refuses arguments/wrong-type naming the class."""
     if issubclass(type(value), cls):  # an object may claim any class as its ``__class__``

@@ -26,8 +26,8 @@ work       submit{device, work, reads, writes} with work "fill:BYTE" (stores BYT
            submit_fill{buffer, byte}
 claims     claims.enter{read, donate}; claims.exit{claims, raise}, which RuntimeError("boom") leaves if raise is true;
            claims.exclusive{claims, buffer} -> bool; claims.consume{claims, buffer, why}
-dtypes     of_float{dtype, value} -> number; format_value{dtype, value} -> text; dtype{name}; dtype.nbytes{dtype, count};
-           dtype.range{dtype} -> [min, max]
+dtypes     of_float{dtype, value} -> number; format_value{dtype, value} -> text; dtype{name};
+           dtype.nbytes{dtype, count}; dtype.range{dtype} -> [min, max]
 layouts    layout{shape, strides, offset}; layout.contiguous{shape}; layout.move{layout, move} -> is it something;
            layout.facts{layout} -> {shape, strides, offset, size, span, is_contiguous, is_distinct};
            move_shape{move, shape} -> shape; coalesce{layouts} -> [{shape, strides, offset}]
@@ -43,8 +43,8 @@ arrays     array{dtype, layout, buffer}; empty{device, dtype, shape, kind}; host
            array.facts{array} -> {dtype, shape, strides, offset, device}
 door       door{written, read, work} -> answer, with work "nothing", "raise" (RuntimeError("boom") propagates: a fault)
            or "submit" (submits an increment naming the operands); refused{name, answer, operands}
-kernels    kernel{name, dst, sources, ...} -> answer, with value (fill), axis (iota, cumsum, softmax), axes (reductions),
-           expression (map)
+kernels    kernel{name, dst, sources, ...} -> answer, with value (fill), axis (iota, cumsum, softmax),
+           axes (reductions), expression (map)
 harness    poison{byte}; drop{names} forgets names, so that memory is collected
 
 ``buffer`` wherever it is named may also be the ref of an array: its buffer is meant.

@@ -21,7 +21,7 @@ class Input:
     def __init__(self, position: int) -> None:
         object.__setattr__(self, "position", integer("position", position))
         if self.position < 0:
-            raise refuse("kernels/expression", why=f"input {self.position} is below 0")
+            raise refuse("kernels/expression", why=f"input {shown(self.position)} is below 0")
 
 
 @dataclass(frozen=True, init=False, slots=True)

@@ -10,7 +10,7 @@ import enum
 from dataclasses import dataclass
 from typing import Final
 
-from counterfoil_spec.dtypes import Dtype, Kind, bool_, bit, int64
+from counterfoil_spec.dtypes import Dtype, Kind, bit, bool_, int64
 
 FLOATS: Final = frozenset(d for d in Dtype.all if d.kind is Kind.FLOAT)
 INTEGERS: Final = frozenset(d for d in Dtype.all if d.kind in (Kind.SIGNED, Kind.UNSIGNED))

@@ -22,6 +22,16 @@ class Refusal(Exception):
         self.rule = rule.id
         self.subjects = subjects
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(cls: type[Refusal], args: tuple[object, ...], facts: dict[str, object]) -> Refusal:
+    """A refusal that came from another process, or was copied: its text and its facts, not made anew."""
+    refusal = cls.__new__(cls, *args)
+    refusal.__dict__.update(facts)
+    return refusal
+
 
 class InvalidArgument(Refusal, ValueError):
     """An argument, an array or a buffer is not what the operation needs."""

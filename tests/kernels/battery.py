@@ -161,7 +161,10 @@ def _identical(
 
 
 def calls(kernel: Kernel, dtype: Dtype, sizes: Sequence[int] = SIZES) -> Iterator[Call]:
-    """One call for each shape of each size."""
+    """One call for each shape of each size, of the large sizes for one shape."""
     for size in sizes:
-        for place, shape in enumerate(SHAPES[size]):
+        shapes = SHAPES[size]
+        if size > 100:
+            shapes = (random.Random(f"{kernel.name} {dtype.name} {size}").choice(shapes),)
+        for place, shape in enumerate(shapes):
             yield Maker((kernel.name, dtype.name, size, place)).call(kernel, dtype, shape)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from counterfoil_spec.dtypes import Dtype
 from counterfoil_spec.expressions import Node
@@ -23,23 +24,30 @@ class Way:
     offset: int
     room: int
 
-    def positions(self) -> Iterator[int]:
+    def places(self) -> np.ndarray:
         """The position of each index, in C order."""
-        for index in itertools.product(*map(range, self.shape)):
-            yield self.offset + sum(i * stride for i, stride in zip(index, self.strides, strict=True))
+        found = np.array([self.offset])
+        for extent, stride in zip(self.shape, self.strides, strict=True):
+            found = (found[:, None] + np.arange(extent) * stride).reshape(-1)
+        return found
+
+    def positions(self) -> list[int]:
+        """The same as integers."""
+        places: list[int] = self.places().tolist()
+        return places
 
     def distinct(self) -> bool:
         """Whether no two indices have one position."""
-        places = list(self.positions())
-        return len(set(places)) == len(places)
+        places = self.places()
+        return np.unique(places).size == places.size
 
     def tight(self, bits: int) -> Way:
         """The same layout over the fewest bytes; elements narrower than a byte keep their place in it."""
-        places = list(self.positions())
-        if not places:
+        places = self.places()
+        if places.size == 0:
             return Way(self.shape, self.strides, 0, 0)
-        first = min(places) - min(places) % max(8 // bits, 1)
-        return Way(self.shape, self.strides, self.offset - first, max(places) + 1 - first)
+        first = int(places.min() - places.min() % max(8 // bits, 1))
+        return Way(self.shape, self.strides, self.offset - first, int(places.max()) + 1 - first)
 
 
 def way(shape: Sequence[int], strides: Sequence[int], before: int = 0, after: int = 0) -> Way:
@@ -58,19 +66,43 @@ def contiguous(shape: Sequence[int]) -> Shape:
 
 @dataclass(frozen=True)
 class Operand:
-    """An array to be: ``codes`` are its elements in C order, ``filler`` every byte beside them."""
+    """An array to be: ``codes`` are its elements in C order (integers, or for many of them an ndarray of unsigned ones
+    of the elements' width), ``filler`` every byte beside them."""
 
     dtype: Dtype
     way: Way
-    codes: Sequence[int]
+    codes: Sequence[int] | np.ndarray
     filler: int
 
-    def memory(self) -> bytearray:
+    def memory(self) -> bytes:
         """The bytes of its memory."""
-        memory = bytearray([self.filler]) * self.dtype.nbytes(self.way.room)
-        for position, code in zip(self.way.positions(), self.codes, strict=True):
-            put(memory, self.dtype, position, code)
-        return memory
+        width = max(self.dtype.bits // 8, 1)
+        memory = np.full(self.dtype.nbytes(self.way.room), self.filler, np.uint8)
+        if isinstance(self.codes, np.ndarray):
+            codes = np.ascontiguousarray(self.codes).view(np.uint8)
+        else:
+            codes = np.frombuffer(b"".join(code.to_bytes(width, "little") for code in self.codes), np.uint8)
+        if self.dtype.bits >= 8:
+            memory.reshape(-1, width)[self.way.places()] = codes.reshape(-1, width)
+            return memory.tobytes()
+        loose = unpacked(memory, self.dtype.bits)
+        loose[self.way.places()] = codes.reshape(-1)
+        return packed(loose, self.dtype.bits).tobytes()
+
+
+def unpacked(memory: np.ndarray, bits: int) -> np.ndarray:
+    """Elements narrower than a byte, one a byte."""
+    per_byte = 8 // bits
+    return (memory[:, None] >> (np.arange(per_byte, dtype=np.uint8) * bits) & (1 << bits) - 1).reshape(-1)
+
+
+def packed(loose: np.ndarray, bits: int) -> np.ndarray:
+    """The inverse of ``unpacked``."""
+    per_byte = 8 // bits
+    found: np.ndarray = np.bitwise_or.reduce(
+        loose.reshape(-1, per_byte) << (np.arange(per_byte, dtype=np.uint8) * bits), axis=1
+    )
+    return found
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from counterfoil_spec.answers import Answer
 from counterfoil_spec.dtypes import Dtype
 from counterfoil_spec.expressions import Apply, Constant, Input
 
-LARGE = (4 << 20) + 3 * 4096 + 67
+LARGE = (5 << 20) + 3 * 4096 + 67
 """Bytes: past what is streamed, no whole number of pages or lines."""
 
 WIDTHS = {1: cf.uint8, 2: cf.int16, 4: cf.float32, 8: cf.float64, 16: cf.complex128}

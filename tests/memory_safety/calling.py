@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from tests.kernels.operands import Call, Operand
 from tests.memory_safety.guarded import Guarded, Side
 
@@ -23,8 +24,11 @@ class Tight:
     def __init__(self, operand: Operand) -> None:
         self.dtype, self.way = operand.dtype, operand.way.tight(operand.dtype.bits)
         self.nbytes = self.dtype.nbytes(self.way.room)
-        ones = [(1 << self.dtype.bits) - 1] * len(operand.codes)
-        self.mask = int.from_bytes(Operand(self.dtype, self.way, ones, 0).memory(), "little")
+        width = max(self.dtype.bits // 8, 1)
+        full = np.full(
+            len(operand.codes) * width, 255 if self.dtype.bits >= 8 else (1 << self.dtype.bits) - 1, np.uint8
+        )
+        self.mask = int.from_bytes(Operand(self.dtype, self.way, full, 0).memory(), "little")
         self.codes = int.from_bytes(Operand(self.dtype, self.way, operand.codes, 0).memory(), "little")
 
     def memory(self, poison: int, elements: bool) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from tests.kernels.operands import Call, Operand, Way, contiguous, way
 from tests.memory_safety.calling import Prepared
@@ -13,7 +14,7 @@ from tests.memory_safety.guarded import PAGE, Guarded, Side
 from counterfoil_spec.dtypes import Dtype, bit, bool_, complex128, float16, float32, float64, int4, int64, uint8
 from counterfoil_spec.expressions import Apply, Constant, Input
 
-STREAMED = (4 << 20) + 999
+STREAMED = (5 << 20) + 999
 """Bytes: past where destinations are streamed, no whole number of lines."""
 
 GUARDS = [Guarded(STREAMED // PAGE * PAGE + 3 * PAGE) for _ in range(3)]
@@ -22,8 +23,9 @@ GUARDS = [Guarded(STREAMED // PAGE * PAGE + 3 * PAGE) for _ in range(3)]
 def operand(dtype: Dtype, lying: Way, seed: int = 0) -> Operand:
     """An operand whose elements are a few codes over and over."""
     codes = [code & (1 << dtype.bits) - 1 for code in (0, 1, 0x3C, 0x3F80, 0x40490FDB, 0x7E, 3)]
-    count = math.prod(lying.shape)
-    return Operand(dtype, lying, (codes * (count // len(codes) + 2))[seed : seed + count], 0)
+    width = max(dtype.bits // 8, 1)
+    pattern = np.frombuffer(b"".join(code.to_bytes(width, "little") for code in codes), np.uint8).reshape(-1, width)
+    return Operand(dtype, lying, np.resize(pattern[seed:], (math.prod(lying.shape), width)), 0)
 
 
 def plain(dtype: Dtype, shape: Sequence[int], seed: int = 0) -> Operand:
@@ -32,9 +34,9 @@ def plain(dtype: Dtype, shape: Sequence[int], seed: int = 0) -> Operand:
 
 
 def agree(call: Call) -> None:
-    """Every side and poison gives one result, and nothing else is touched."""
+    """Two sides over two poisons give one result, and nothing else is touched."""
     prepared = Prepared(call)
-    runs = {prepared.run(GUARDS, side, poison) for side in Side for poison in (0x00, 0xFF)}
+    runs = {prepared.run(GUARDS, side, poison) for side, poison in ((Side.BEFORE, 0x00), (Side.AFTER, 0xFF))}
     assert [answer for answer, _ in runs] == [0]
 
 

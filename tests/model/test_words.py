@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+import itertools
+import pickle
 import string
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from counterfoil_spec import generate, refusals
 from counterfoil_spec.answers import DOOR_ORDER, Answer
-from counterfoil_spec.arguments import instance
+from counterfoil_spec.arguments import instance, integers, read
 from counterfoil_spec.dtypes import BUFFER_FORMATS, Dtype, Kind
 from counterfoil_spec.kernels import ARITIES, KERNELS, Family
 from counterfoil_spec.refusals import DoorRefusal, InvalidArgument, Refusal, door_refusal, refuse, shown
@@ -186,3 +191,37 @@ def test_no_object_passes_for_another_class(claimed: type) -> None:
     with pytest.raises(InvalidArgument) as caught:
         instance("argument", impostor, claimed)
     assert caught.value.subjects["value"] == "<Impostor>"
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda refusal: pickle.loads(pickle.dumps(refusal))])
+def test_a_refusal_survives_copying_and_pickling(again: Callable[[Refusal], Refusal]) -> None:
+    """R1: a refusal that came from another process still carries its class, rule, subjects and text."""
+    refusals = [refuse("memory/negative-size", nbytes=-1), door_refusal("add", Answer.OVERLAPPING, [("bit", (2,))])]
+    for refusal in refusals:
+        other = again(refusal)
+        assert type(other) is type(refusal) and str(other) == str(refusal) and vars(other) == vars(refusal)
+
+
+@pytest.mark.parametrize("dtype", Dtype.all, ids=str)
+def test_a_dtype_is_the_only_one_of_its_name(dtype: Dtype) -> None:
+    """Copies and pickles of a dtype are the dtype itself, and no other can be made: dtypes are compared by identity."""
+    assert copy.deepcopy(dtype) is dtype and pickle.loads(pickle.dumps(dtype)) is dtype
+    with pytest.raises(TypeError):
+        Dtype(dtype.code, dtype.name, dtype.bits, dtype.kind, dtype.float_format)
+
+
+def test_what_an_iterable_says_of_itself_is_not_believed() -> None:
+    """A12: a sequence is read once, by iterating: no memory for a length it claims, and no end waited for."""
+
+    class Endless:
+        def __len__(self) -> int:
+            return 2**62
+
+        def __iter__(self) -> Iterator[int]:
+            return itertools.repeat(1)
+
+    assert integers("shape", (3, True + 1)) == (3, 2) and integers("shape", iter([3])) == (3,)
+    with pytest.raises(InvalidArgument) as caught:
+        integers("shape", Endless())
+    assert caught.value.rule == "arguments/wrong-type"
+    assert read(Endless(), 5) == (1,) * 5 and read(3) is None

@@ -13,6 +13,7 @@
 
 #include "counterfoil_native.h"
 #include "kernel.h"
+#include "owner.h"
 
 #define GIL_KEPT_BELOW 4096 /* elements: a kernel this small is over before another thread could use the interpreter */
 
@@ -55,8 +56,14 @@ static void handle_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
+static bool complete(const handle *h) { return h->array.buffer != NULL && h->buffer != NULL && h->dtype != NULL; }
+
 /* A handle of the same type over the same buffer, its array still to be written; NULL with an exception set. */
 static handle *handle_like(handle *from) {
+    if (!complete(from)) { /* code that ran meanwhile may have taken it apart */
+        PyErr_SetString(PyExc_AttributeError, "the array has no buffer");
+        return NULL;
+    }
     handle *h = (handle *)PyType_GenericAlloc(Py_TYPE((PyObject *)from), 0);
     if (h == NULL) return NULL;
     Py_INCREF(from->buffer);
@@ -76,8 +83,10 @@ static PyObject *handle_cdata(PyObject *self, void *unused) {
     (void)unused;
     handle *h = (handle *)self;
     if (h->cdata == NULL) {
-        h->cdata = PyObject_CallMethod(self, "_cast", NULL);
-        if (h->cdata == NULL) return NULL;
+        PyObject *made = PyObject_CallMethod(self, "_cast", NULL);
+        if (made == NULL) return NULL;
+        Py_XDECREF(h->cdata); /* of another thread that came first */
+        h->cdata = made;
     }
     Py_INCREF(h->cdata);
     return h->cdata;
@@ -95,8 +104,6 @@ static PyObject *handle_shape(PyObject *self, void *unused) {
 }
 
 /* ---- views ------------------------------------------------------------------------------------------------------ */
-
-static bool complete(const handle *h) { return h->array.buffer != NULL && h->buffer != NULL && h->dtype != NULL; }
 
 /* The name under which a move keeps its encoding. Set once, when the module is made. */
 static PyObject *encoding_name;
@@ -120,7 +127,8 @@ static bool is_encoding(PyObject *bytes) {
     int64_t words = PyBytes_Size(bytes) / (int64_t)sizeof(int64_t);
     if (words < 2) return false;
     const int64_t *encoding = (const int64_t *)(const void *)PyBytes_AsString(bytes);
-    return encoding[0] >= CF_RESHAPE && encoding[0] <= CF_WINDOW && words - 2 == encoding[1] * width[encoding[0]];
+    if (encoding[0] < CF_RESHAPE || encoding[0] > CF_WINDOW) return false;
+    return (words - 2) % width[encoding[0]] == 0 && (words - 2) / width[encoding[0]] == encoding[1];
 }
 
 /* _view(encoding): the array moved, None where no layout expresses it, NotImplemented where it is refused. */
@@ -135,6 +143,13 @@ static PyObject *handle_view(PyObject *self, PyObject *encoding) {
     Py_RETURN_NOTIMPLEMENTED;
 }
 
+/* Clears an Exception, which Python words anew; false for any other (KeyboardInterrupt), which stays set. */
+static bool forgiven(void) {
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) return false;
+    PyErr_Clear();
+    return true;
+}
+
 /* move(move): the array moved, None where no layout expresses it. The Python method _moved encodes a move that was not
  * yet, and says why one is refused. */
 static PyObject *handle_move(PyObject *self, PyObject *move) {
@@ -145,8 +160,8 @@ static PyObject *handle_move(PyObject *self, PyObject *move) {
         if (view != Py_NotImplemented) return view;
         Py_DECREF(view);
     } else {
-        PyErr_Clear();
         Py_XDECREF(encoding);
+        if (!forgiven()) return NULL;
     }
     return PyObject_CallMethod(self, "_moved", "(O)", move);
 }
@@ -158,7 +173,8 @@ typedef struct selection {
     int axes, left;
 } selection;
 
-/* The next axis at an integer or a slice; false for anything else, and for what is outside. */
+/* The next axis at an integer or a slice; false for anything else, for what is outside, and with an exception set for
+ * what raised one. */
 static bool select_axis(selection *s, PyObject *entry, int64_t extent) {
     int64_t *range = s->ranges + 3 * s->axes++;
     if (PyLong_CheckExact(entry)) {
@@ -170,10 +186,7 @@ static bool select_axis(selection *s, PyObject *entry, int64_t extent) {
     }
     Py_ssize_t start, stop, step;
     if (!PySlice_Check(entry)) return false;
-    if (PySlice_Unpack(entry, &start, &stop, &step) != 0) {
-        PyErr_Clear();
-        return false;
-    }
+    if (PySlice_Unpack(entry, &start, &stop, &step) != 0) return false;
     int64_t count = PySlice_AdjustIndices((Py_ssize_t)extent, &start, &stop, step);
     range[0] = count > 0 ? start : 0, range[1] = count, range[2] = count > 1 ? step : 1;
     s->extents[s->left++] = count;
@@ -201,7 +214,7 @@ static PyObject *handle_subscript(PyObject *self, PyObject *key) {
     selection s;
     s.axes = s.left = 0;
     if (!complete(h) || !select_all(&s, key, &h->array.layout)) {
-        return PyObject_CallMethod(self, "_indexed", "(O)", key);
+        return forgiven() ? PyObject_CallMethod(self, "_indexed", "(O)", key) : NULL;
     }
     int answer = CF_REFUSED;
     PyObject *view = viewed(h, CF_SLICE, s.axes, s.ranges, &answer);
@@ -542,7 +555,8 @@ static int add_type(PyObject *module, const char *name, PyType_Spec *spec) {
 static int module_exec(PyObject *module) {
     if (encoding_name == NULL) encoding_name = PyUnicode_InternFromString("_encoding");
     if (encoding_name == NULL) return -1;
-    return add_type(module, "Handle", &handle_spec) != 0 || add_type(module, "_Bound", &bound_spec) != 0 ? -1 : 0;
+    if (add_type(module, "Handle", &handle_spec) != 0 || add_type(module, "_Bound", &bound_spec) != 0) return -1;
+    return cf_add_owners(module);
 }
 
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};

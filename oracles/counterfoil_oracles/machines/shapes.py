@@ -18,7 +18,7 @@ def shape(chooser: Chooser, most: int = 24) -> list[int]:
     if rank and chance(chooser, 6):
         extents[chooser.integer(0, rank - 1)] = 0
     for axis in range(rank):
-        if math.prod(extents) > most:
+        if extents[axis] and math.prod(filter(None, extents)) > most:  # so that part of an empty shape is small too
             extents[axis] = 1
     return extents
 

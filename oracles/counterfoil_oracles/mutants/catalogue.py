@@ -10,6 +10,7 @@ from counterfoil_oracles.mutants.compaction import COMPACTION
 from counterfoil_oracles.mutants.death import DEATH
 from counterfoil_oracles.mutants.defect import Defect
 from counterfoil_oracles.mutants.distinctness import DISTINCTNESS
+from counterfoil_oracles.mutants.kernels import KERNELS
 from counterfoil_oracles.mutants.loss import LOSS
 from counterfoil_oracles.mutants.neighbours import NEIGHBOURS
 from counterfoil_oracles.mutants.order import ORDER
@@ -21,7 +22,7 @@ from counterfoil_oracles.mutants.waits import WAITS
 
 DEFECTS: Final[tuple[Defect, ...]] = (
     *CODECS, *BOUNDS, *OVERLAP, *DISTINCTNESS, *ORDER, *REFUSED_CLAIMS, *RAISED_CLAIMS, *WAITS, *LOSS, *NEIGHBOURS,
-    *COMPACTION, *DEATH, *REFERENCE,
+    *COMPACTION, *DEATH, *KERNELS, *REFERENCE,
 )  # fmt: skip
 """Every defect, group by group."""
 
@@ -38,6 +39,7 @@ GROUPS: Final = {
     "neighbours": "neighbour bits",
     "to-device": "to_device strides",
     "death": "reason of death",
+    "kernels": "kernels",
     "reference": "reference",
 }
 """The kinds of mistake: the group in an id, and what it is called."""

@@ -17,7 +17,7 @@ DEATH: Final = (
     Defect(
         "death/freed",
         "fast/counterfoil/buffers.py",
-        "            if not count:\n                self.memory.why = why",
+        "            if not count:\n                self.memory.why = words",
         '            if not count:\n                self.memory.why = "freed"',
         "memory given back for another reason was freed",
     ),

@@ -52,8 +52,8 @@ LOSS: Final = (
     Defect(
         "loss/failed-work",
         "fast/counterfoil/timeline.py",
-        '        _lose(timeline, f"{type(failure).__name__}: {failure}")',
-        '        _lose(timeline, f"{failure}")',
+        "        failure, why = exception, words(exception)",
+        "        failure, why = exception, str(exception)",
         "the reason of a loss does not say which exception the work raised",
     ),
 )

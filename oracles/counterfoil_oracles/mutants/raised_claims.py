@@ -10,15 +10,15 @@ RAISED_CLAIMS: Final = (
     Defect(
         "exception-claims/block",
         "fast/counterfoil/claims.py",
-        "        lib.cf_claims_release([buffer._c for buffer in held], len(held))",
-        "        if kind is None:\n            lib.cf_claims_release([buffer._c for buffer in held], len(held))",
+        'raise RuntimeError("these claims are not held")\n        self._give_back()',
+        'raise RuntimeError("these claims are not held")\n        if kind is None:\n            self._give_back()',
         "a block of claims that an exception leaves stays claimed",
     ),
     Defect(
         "exception-claims/view",
         "fast/counterfoil/views.py",
-        "        self._held -= 1\n",
-        "        self._held -= 1\n        if kind is not None:\n            return\n",
+        "        self._held.pop()\n",
+        "        self._held.pop()\n        if kind is not None:\n            return\n",
         "an array whose view an exception leaves stays claimed",
     ),
     Defect(
@@ -52,7 +52,7 @@ RAISED_CLAIMS: Final = (
     Defect(
         "exception-claims/donation",
         "fast/counterfoil/claims.py",
-        "        except BaseException:\n            lib.cf_claims_release(handles, len(handles))\n            raise",
+        "        except BaseException:\n            self._give_back()\n            raise",
         "        except BaseException:\n            raise",
         "claims whose donations overlap stay counted",
     ),

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
-from counterfoil_oracles.machines import shapes, values
-from counterfoil_oracles.machines.choices import pick
+from counterfoil_oracles.machines import codes, shapes, values
+from counterfoil_oracles.machines.choices import chance, pick
 from counterfoil_oracles.machines.plans import making
 from counterfoil_oracles.machines.world import Plan, World, do, make, ref, refs
 from counterfoil_spec.answers import Answer
-from counterfoil_spec.dtypes import BUFFER_FORMATS, Dtype, Kind, float32, float64, int64
+from counterfoil_spec.dtypes import BUFFER_FORMATS, Dtype, Kind, float32, float64, int8, int16, int64, uint8, uint16
 from counterfoil_spec.kernels import KERNELS, Family
+from counterfoil_spec.limits import MAX_ELEMENTS
 
 _NARROW: Final = tuple(dtype for dtype in Dtype.all if dtype.bits < 8)
 _FLOATS: Final = tuple(dtype for dtype in Dtype.all if dtype.kind in (Kind.FLOAT, Kind.COMPLEX))
+_TAKES: Final = {
+    Family.UNARY: (1, True), Family.BINARY: (2, True), Family.COMPARE: (2, True), Family.FMA: (3, True),
+    Family.REDUCE: (1, False), Family.ARG: (1, False),
+}  # fmt: skip
+"""How many sources the kernels of a family take, and whether they give an element for each of theirs."""
+
 _LINE: Final = 12
 """Bytes of a buffer that two runs of sub-byte elements share."""
 
@@ -28,6 +36,36 @@ def conversions(world: World) -> Plan[None]:
         dst = yield from make(world, "a", "host_array", dtype=making.dtype(world).name, shape=[6])
         if name is not None and dst is not None:
             yield from do("kernel", name="cast", dst=ref(dst), sources=[ref(name)])
+
+
+def through(world: World) -> Plan[None]:
+    """The edges of a dtype through several kernels, from an array in C order and from a transposed one."""
+    c = world.chooser
+    wanted = making.dtype(world)
+    kernels = [row for row in KERNELS.values() if row.family in _TAKES and wanted in row.domain]
+    plain = yield from _edges(world, wanted)
+    turned = yield from _edges(world, wanted)
+    if plain is None or turned is None or not kernels:
+        return
+    turned = (yield from make(world, "a", "array.move", array=ref(turned), move={"permute": [1, 0]})) or plain
+    for _ in range(6):
+        row = pick(c, kernels)
+        count, whole = _TAKES[row.family]
+        axes = pick(c, ([0, 1], [0, 1], [1]))
+        shape, parameters = ([3, 3], {}) if whole else ([3] * (2 - len(axes)), {"axes": axes})
+        dst = yield from make(world, "a", "host_array", dtype=(row.result or wanted).name, shape=shape)
+        if dst is not None:
+            order = [plain, turned, plain] if chance(c, 50) else [turned, plain, turned]
+            yield from do("kernel", name=row.name, dst=ref(dst), sources=refs(order[:count]), **parameters)
+
+
+def _edges(world: World, wanted: Dtype) -> Plan[str | None]:
+    """A small square of a dtype's edges."""
+    name = yield from make(world, "a", "host_array", dtype=wanted.name, shape=[3, 3])
+    if name is not None:
+        content = codes.elements(world.chooser, wanted, world.buffer(name).nbytes)
+        yield from do("buffer.poke", buffer=ref(name), bytes=content)
+    return name
 
 
 def byte_edges(world: World) -> Plan[None]:
@@ -61,6 +99,48 @@ def comb(world: World) -> Plan[None]:
     pair = yield from _run(world, base, wanted, [2], [1], c.integer(0, 6 * per_byte - 2))
     if teeth is not None and pair is not None:
         yield from do("door", written=[ref(teeth)], read=[ref(pair)], work="nothing")
+
+
+def combs(world: World) -> Plan[None]:
+    """Two arrays of one buffer with gaps between their elements, in which the other's lie or do not."""
+    c = world.chooser
+    base = yield from making.buffer(world, 128, "host")
+    if base is None:
+        return
+    names = []
+    for wanted in (pick(c, (int8, int16)), pick(c, (uint8, uint16, making.dtype(world)))):
+        shape = [c.integer(2, 4) for _ in range(c.integer(1, 2))]
+        strides = [c.integer(1, 6) for _ in shape]
+        names.append((yield from _run(world, base, wanted, shape, strides, c.integer(0, 12))))
+    one, other = names
+    if one is not None and other is not None:
+        written, read = ([one, other], []) if chance(c, 40) else ([one], [other])
+        yield from do("door", written=refs(written), read=refs(read), work="nothing")
+
+
+def shifted(world: World) -> Plan[None]:
+    """An array and the same one an element further on, in one buffer, and the kernel that copies one to the other."""
+    c = world.chooser
+    wanted, count, stride = making.dtype(world), c.integer(1, 3), c.integer(1, 3)
+    base = yield from making.buffer(world, 12 * max(wanted.bits // 8, 1), "host")
+    if base is not None:
+        one = yield from _run(world, base, wanted, [count], [stride], 0)
+        other = yield from _run(world, base, wanted, [count], [stride], c.integer(0, 2))
+        if one is not None and other is not None:
+            order = [one, other] if chance(c, 50) else [other, one]
+            yield from do("kernel", name="copy", dst=ref(order[0]), sources=[ref(order[1])])
+
+
+def limits(world: World) -> Plan[None]:
+    """Layouts whose last position is just below, at and above the limit."""
+    c = world.chooser
+    shape = [pick(c, (1, 2, 3, 2**20)) for _ in range(c.integer(0, 2))]
+    strides = [pick(c, (0, 1, 2**20, -(2**20))) for _ in shape]
+    above = sum((extent - 1) * max(stride, 0) for extent, stride in zip(shape, strides, strict=True))
+    for past in pick(c, ((-1, 0, 1), (1, 0), (0,))):
+        offset = MAX_ELEMENTS - 1 - above + past
+        if math.prod(shape) <= 2**12 or 1 not in strides:  # a sweep of many positions is another subject
+            yield from make(world, "l", "layout", shape=shape, strides=strides, offset=offset)
 
 
 def spread(world: World) -> Plan[None]:

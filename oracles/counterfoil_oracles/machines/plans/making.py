@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-from counterfoil_oracles.machines import shapes, values
+from counterfoil_oracles.machines import codes, shapes, values
 from counterfoil_oracles.machines.choices import chance, pick, weighted
 from counterfoil_oracles.machines.world import Plan, World, do, make, ref
 from counterfoil_spec.dtypes import BUFFER_FORMATS, Dtype
@@ -44,7 +44,14 @@ def fill(world: World, array: str) -> Plan[None]:
     if nbytes:
         if world.pending(array):
             yield from do("buffer.wait", buffer=ref(array), access="read_write")
-        yield from do("buffer.poke", buffer=ref(array), bytes=values.content(world.chooser, nbytes))
+        yield from do("buffer.poke", buffer=ref(array), bytes=_content(world, world.dtype(array), nbytes))
+
+
+def _content(world: World, wanted: Dtype, nbytes: int) -> str:
+    """Bytes for elements of a dtype: its edges, or any."""
+    if chance(world.chooser, 40):
+        return codes.elements(world.chooser, wanted, nbytes)
+    return values.content(world.chooser, nbytes)
 
 
 def over(world: World, name: str, wanted: Dtype, shape: list[int], distinct: bool = True) -> Plan[str | None]:
@@ -68,7 +75,10 @@ def fresh(world: World, wanted: Dtype, shape: list[int], on: str = "host") -> Pl
     elif chance(c, 55):
         spare = pick(c, (0, 0, 8, 16))
         base = yield from buffer(world, (math.prod(shape) * wanted.bits + 7) // 8 * pick(c, (1, 2, 3)) + spare, on)
-        return (yield from over(world, base, wanted, shape)) if base is not None else None
+        name = (yield from over(world, base, wanted, shape)) if base is not None else None
+        if name is not None and chance(c, 40):
+            yield from fill(world, name)
+        return name
     else:
         name = yield from make(
             world, "a", "empty", device=ref(on), dtype=wanted.name, shape=shape, kind=pick(c, ("device", *KINDS))

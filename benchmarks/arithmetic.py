@@ -8,7 +8,7 @@ import numpy as np
 import counterfoil as cf
 from benchmarks import probes
 from benchmarks.measure import Row, Work
-from benchmarks.peers import peer
+from benchmarks.peers import jax_work, peer
 
 COUNT = 1 << 24
 NBYTES = 4 * COUNT
@@ -27,6 +27,7 @@ def _add() -> Row:
     if torch := peer("torch"):
         tx, ty, tout = (torch.from_numpy(array) for array in (x, y, out))
         peers["torch"] = lambda: torch.add(tx, ty, out=tout)
+    peers |= jax_work(lambda u, v: u + v, x, y)
     return Row("add float32 16 M into out", lambda: add(c, a, b), peers, 0.8, probes.stream_add(NBYTES))
 
 
@@ -35,6 +36,7 @@ def _mul() -> Row:
     a, b, c = (cf.asarray(array) for array in (x, y, out))
     mul = cf.kernels.mul
     peers: dict[str, Work] = {"numpy": lambda: np.multiply(x, y, out=out)}
+    peers |= jax_work(lambda u, v: u * v, x, y)
     return Row("mul float32 16 M into out", lambda: mul(c, a, b), peers, 0.8, probes.stream_add(NBYTES))
 
 
@@ -50,7 +52,8 @@ def _chain() -> Row:
         np.add(out, z, out=out)
         return np.maximum(out, 0, out=out)
 
-    return Row("relu(a*b + c), 16 M, fused", lambda: chain(c, relu, inputs), {"numpy": numpy}, 0.8)
+    peers = {"numpy": numpy, **jax_work(lambda u, v, w: (u * v + w).clip(0), x, y, z)}
+    return Row("relu(a*b + c), 16 M, fused", lambda: chain(c, relu, inputs), peers, 0.8)
 
 
 def _narrow() -> list[Row]:
@@ -83,6 +86,7 @@ def _sums() -> list[Row]:
         if torch := peer("torch"):
             tx, tout = torch.from_numpy(x), torch.from_numpy(out)
             peers["torch"] = lambda tx=tx, tout=tout, axis=axis: torch.sum(tx, axis, out=tout)
+        peers |= jax_work(lambda u, axis=axis: u.sum(axis), x)
         ours: Work = lambda c=c, axis=axis: cf.kernels.sum(c, a, (axis,))  # noqa: E731
         found.append(Row(f"{name} sums, 4096^2", ours, peers, 0.8, probes.read(NBYTES)))
     return found
@@ -102,6 +106,8 @@ def _softmax() -> Row:
     if torch := peer("torch"):
         tx, tout = torch.from_numpy(x), torch.from_numpy(out)
         peers["torch"] = lambda: torch.softmax(tx, 1, out=tout)
+    if jax := peer("jax"):
+        peers |= jax_work(lambda u: jax.nn.softmax(u, 1), x)
     return Row("softmax of rows, 4096^2", lambda: cf.kernels.softmax(c, a, 1), peers, 0.8, probes.stream_copy(NBYTES))
 
 
@@ -109,4 +115,5 @@ def _matmul() -> Row:
     x, y, out = (np.ones((1024, 1024), np.float32) for _ in range(3))
     a, b, c = (cf.asarray(array) for array in (x, y, out))
     peers: dict[str, Work] = {"numpy": lambda: np.matmul(x, y, out=out)}
+    peers |= jax_work(lambda u, v: u @ v, x, y)
     return Row("matmul 1024^3 float32", lambda: cf.kernels.matmul(c, a, b), peers, 1.05)

@@ -10,7 +10,7 @@ import numpy as np
 import counterfoil as cf
 from benchmarks import probes
 from benchmarks.measure import Row
-from benchmarks.peers import peer
+from benchmarks.peers import jax_work, peer
 
 SIDE = 4096
 
@@ -47,6 +47,8 @@ def _row(name: str, x: Any, view: Callable[[Any], Any], bar: float | None) -> Ro
     a, c = cf.asarray(view(x)), cf.asarray(out)
     copy = cf.kernels.copy
     peers = {"numpy": lambda: np.copyto(out, view(x)), **_torch_copy(x, view)}
+    if x.dtype != np.float64:  # jax would narrow it
+        peers |= jax_work(lambda u: view(u) + 0, x)
     return Row(name, lambda: copy(c, a), peers, bar, probes.stream_copy(out.nbytes))
 
 
@@ -68,4 +70,4 @@ def _cube() -> Any:
 
 
 def _permute(axes: tuple[int, ...]) -> Callable[[Any], Any]:
-    return lambda x: x.transpose(axes) if isinstance(x, np.ndarray) else x.permute(axes)
+    return lambda x: x.permute(axes) if hasattr(x, "permute") else x.transpose(axes)

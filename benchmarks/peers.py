@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
@@ -15,3 +16,13 @@ def peer(name: str) -> Any | None:
     if name == "torch":
         module.set_num_threads(1)
     return module
+
+
+def jax_work(function: Callable[..., Any], *arrays: Any) -> dict[str, Callable[[], object]]:
+    """{"jax": the jitted function on those arrays, waited for}, or nothing without jax. It allocates its result."""
+    jax = peer("jax")
+    if jax is None:
+        return {}
+    compiled = jax.jit(function)
+    operands = [jax.numpy.asarray(array) for array in arrays]
+    return {"jax": lambda: compiled(*operands).block_until_ready()}

@@ -98,9 +98,14 @@ static side at(side origin, int64_t line, int64_t byte) {
     return (side){origin.data + line * origin.stride + byte, origin.stride};
 }
 
+/* Tiles from the first column whose destination begins a cache line: a streamed line that straddles two costs both. */
 static inline __attribute__((always_inline)) void tiles(int bytes, side to, side from, int64_t rows, int64_t columns,
                                                         bool streamed) {
-    int64_t step = CF_LINE / bytes, whole_rows = rows - rows % step, whole_columns = columns - columns % step;
+    int64_t step = CF_LINE / bytes, head = streamed ? (int64_t)(-(uintptr_t)to.data % CF_LINE) / bytes : 0;
+    if (head > columns) head = columns;
+    int64_t whole_rows = rows - rows % step, whole_columns = (columns - head) - (columns - head) % step;
+    edge(bytes, to, from, rows, head);
+    to = at(to, 0, head * bytes), from = at(from, head, 0), columns -= head;
     for (int64_t c = 0; c < whole_columns; c += step) {
         for (int64_t r = 0; r < whole_rows; r += step) {
             tile(bytes, at(to, r, c * bytes), at(from, c, r * bytes), streamed);
@@ -113,8 +118,8 @@ static inline __attribute__((always_inline)) void tiles(int bytes, side to, side
 void cf_transpose(int bytes, uint8_t *to, int64_t to_stride, const uint8_t *from, int64_t from_stride, int64_t rows,
                   int64_t columns, bool streamed) {
     side target = {to, to_stride * bytes}, source = {(uint8_t *)from, from_stride * bytes};
-    bool aligned = ((uintptr_t)to | (uintptr_t)target.stride) % 16 == 0;
-    streamed = streamed && aligned;
+    /* Every row must begin its lines at the same column, and some column at a line. */
+    streamed = streamed && target.stride % CF_LINE == 0 && (uintptr_t)to % (uintptr_t)bytes == 0;
     switch (bytes) {
     case 1: tiles(1, target, source, rows, columns, streamed); break;
     case 2: tiles(2, target, source, rows, columns, streamed); break;

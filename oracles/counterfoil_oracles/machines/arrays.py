@@ -58,6 +58,7 @@ PLANS: Final[tuple[tuple[int, Callable[[World], Plan[None]]], ...]] = (
     (3, sharing.holders),
     (5, corners.conversions),
     (6, corners.through),
+    (1, corners.long_runs),
     (4, corners.byte_edges),
     (2, corners.comb),
     (3, corners.combs),

@@ -49,4 +49,18 @@ KERNELS: Final = (
         "return (INT)(x / y - (SIGNED && x % y != 0 && (x < 0) != (y < 0)));",
         "integer division rounds down instead of toward zero",
     ),
+    Defect(
+        "kernels/second-block",
+        "fast/native/pointwise.c",
+        "position = run->first[k] + done * stride;",
+        "position = run->first[k] + done % BLOCK * stride;",
+        "pointwise kernels compute every block from the first one's elements",
+    ),
+    Defect(
+        "kernels/tile-edge",
+        "fast/native/transpose.c",
+        "at(from, whole_columns, 0), whole_rows, columns - whole_columns);",
+        "at(from, whole_columns, 0), whole_rows - 1, columns - whole_columns);",
+        "a transposing copy leaves out an element beside its last whole tile",
+    ),
 )

@@ -11,7 +11,7 @@ from counterfoil_oracles.machines.plans import making
 from counterfoil_oracles.machines.world import Plan, World, do, make, ref, refs
 from counterfoil_spec.answers import Answer
 from counterfoil_spec.dtypes import BUFFER_FORMATS, Dtype, Kind, float32, float64, int8, int16, int64, uint8, uint16
-from counterfoil_spec.kernels import KERNELS, Family
+from counterfoil_spec.kernels import ARITIES, KERNELS, Family
 from counterfoil_spec.limits import MAX_ELEMENTS
 
 _NARROW: Final = tuple(dtype for dtype in Dtype.all if dtype.bits < 8)
@@ -21,6 +21,9 @@ _TAKES: Final = {
     Family.REDUCE: (1, False), Family.ARG: (1, False),
 }  # fmt: skip
 """How many sources the kernels of a family take, and whether they give an element for each of theirs."""
+
+_QUICK: Final = ("neg", "add", "equal", "bitwise_xor", "maximum")
+"""Kernels of which the reference computes many elements soon."""
 
 _LINE: Final = 12
 """Bytes of a buffer that two runs of sub-byte elements share."""
@@ -66,6 +69,34 @@ def _edges(world: World, wanted: Dtype) -> Plan[str | None]:
         content = codes.elements(world.chooser, wanted, world.buffer(name).nbytes)
         yield from do("buffer.poke", buffer=ref(name), bytes=content)
     return name
+
+
+def long_runs(world: World) -> Plan[None]:
+    """More elements than a kernel takes at a time, in a line, every other one of a line, or across a plane."""
+    c = world.chooser
+    wanted, count = making.dtype(world), pick(c, (513, 1030, 2050))
+    side = 64 // max(wanted.bits // 8, 1) + c.integer(1, 3)
+    shapes_and_moves: tuple[tuple[list[int], dict[str, Any], list[int]], ...] = (
+        ([count], {"reshape": [count]}, [count]),
+        ([2 * count], {"slice": [[1, count, 2]]}, [count]),
+        ([side, side + 1], {"permute": [1, 0]}, [side + 1, side]),
+    )
+    shape, move, moved = pick(c, shapes_and_moves)
+    whole = yield from make(world, "a", "host_array", dtype=wanted.name, shape=shape)
+    if whole is None:
+        return
+    yield from do("buffer.poke", buffer=ref(whole), bytes=values.content(c, world.buffer(whole).nbytes))
+    source = (yield from make(world, "a", "array.move", array=ref(whole), move=move)) or whole
+    names = [whole, source]
+    quick = [row for row in KERNELS.values() if row.name in _QUICK and wanted in row.domain]
+    for row in (KERNELS["copy"], KERNELS["cast"], pick(c, quick)):
+        target = making.dtype(world) if row.family is Family.CAST else row.result or wanted
+        dst = yield from make(world, "a", "host_array", dtype=target.name, shape=moved)
+        if dst is not None:
+            names.append(dst)
+            sources = refs([source] * ARITIES[row.family])
+            yield from do("kernel", name=row.name, dst=ref(dst), sources=sources)
+    yield from do("drop", names=refs(names))
 
 
 def byte_edges(world: World) -> Plan[None]:

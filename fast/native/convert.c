@@ -61,6 +61,8 @@ DECODE(float_of_int4, uint8_t, float, (float)cf_int4_value(code))
 DECODE(float_of_boolean, uint8_t, float, (float)(code != 0))
 DECODE(double_of_int32, int32_t, double, (double)code)
 DECODE(double_of_uint32, uint32_t, double, (double)code)
+DECODE(float_of_int32, int32_t, float, (float)code)
+DECODE(float_of_uint32, uint32_t, float, (float)code)
 DECODE(double_of_float, float, double, (double)code)
 DECODE(int64_of_int32, int32_t, int64_t, code)
 DECODE(int64_of_uint32, uint32_t, int64_t, code)
@@ -320,6 +322,10 @@ static bool convert_directly(int from, int to, const void *in, void *out, int64_
         convert_bytes(from, to, in, out, n);
     } else if (to == CF_INT32 && from == CF_FLOAT32) {
         int32_of_float(in, out, n);
+    } else if (to == CF_FLOAT32 && from == CF_INT32) {
+        float_of_int32(in, out, n);
+    } else if (to == CF_FLOAT32 && from == CF_UINT32) {
+        float_of_uint32(in, out, n);
     } else if (to == CF_FLOAT64 && from == CF_FLOAT32) {
         double_of_float(in, out, n);
     } else if (to == CF_FLOAT64 && (from == CF_INT32 || from == CF_UINT32)) {

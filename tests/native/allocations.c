@@ -130,6 +130,41 @@ static void kernels_of_one_dtype(int dtype, enum way way) {
     CHECK(calls == before);
 }
 
+/* A contiguous operand of any shape. */
+static cf_array lay_shape(int dtype, cf_buffer *buffer, int rank, const int64_t *shape) {
+    cf_layout layout;
+    cf_array array;
+    CHECK(cf_layout_contiguous(&layout, rank, shape, NULL) == CF_FINE);
+    CHECK(cf_array_make(&array, dtype, &layout, buffer) == CF_FINE);
+    return array;
+}
+
+/* Done where the kernel's row has the dtype. */
+static int expected(int kernel, int result, int dtype) {
+    return cf_row_fits(kernel, result, &dtype, 1) ? CF_DONE : CF_WRONG_DTYPE;
+}
+
+static void walking_kernels_of_one_dtype(int dtype, enum way way) {
+    const int64_t axes[] = {0, 2}, middle[] = {10}, square[] = {6, 10, 10}, turned[] = {6, 7, 10};
+    cf_array x = lay(dtype, &buffers[1], way), whole = lay(dtype, &buffers[0], way);
+    cf_array kept = lay_shape(dtype, &buffers[2], 1, middle), places = lay_shape(CF_INT64, &buffers[3], 1, middle);
+    cf_array other = lay_shape(dtype, &buffers[4], 3, turned), product = lay_shape(dtype, &buffers[5], 3, square);
+    int pair = cf_row_fits(CF_KERNEL_MATMUL, dtype, (int[]){dtype, dtype}, 2) ? CF_DONE : CF_WRONG_DTYPE;
+    long before = calls;
+    CHECK(cf_sum(&kept, &x, axes, 2) == expected(CF_KERNEL_SUM, dtype, dtype));
+    CHECK(cf_prod(&kept, &x, axes, 2) == expected(CF_KERNEL_PROD, dtype, dtype));
+    CHECK(cf_max(&kept, &x, axes, 2) == expected(CF_KERNEL_MAX, dtype, dtype));
+    CHECK(cf_min(&kept, &x, axes, 2) == expected(CF_KERNEL_MIN, dtype, dtype));
+    CHECK(cf_mean(&kept, &x, axes, 2) == expected(CF_KERNEL_MEAN, dtype, dtype));
+    CHECK(cf_argmax(&places, &x, axes, 2) == expected(CF_KERNEL_ARGMAX, CF_INT64, dtype));
+    CHECK(cf_argmin(&places, &x, axes, 2) == expected(CF_KERNEL_ARGMIN, CF_INT64, dtype));
+    CHECK(cf_cumsum(&whole, &x, 1) == expected(CF_KERNEL_CUMSUM, dtype, dtype));
+    CHECK(cf_softmax(&whole, &x, 1) == expected(CF_KERNEL_SOFTMAX, dtype, dtype));
+    CHECK(cf_matmul(&product, &x, &other) == pair);
+    CHECK(cf_iota(&whole, 1) == expected(CF_KERNEL_IOTA, dtype, dtype));
+    CHECK(calls == before);
+}
+
 static void casts(int from, enum way way) {
     cf_array x = lay(from, &buffers[1], way);
     for (int to = 0; to < CF_DTYPES; to++) {
@@ -226,6 +261,7 @@ int main(void) {
         an_expression(way);
         for (int dtype = 0; dtype < CF_DTYPES; dtype++) {
             kernels_of_one_dtype(dtype, way);
+            walking_kernels_of_one_dtype(dtype, way);
             casts(dtype, way);
         }
     }

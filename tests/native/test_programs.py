@@ -40,7 +40,7 @@ def test_threads_see_claims_donations_and_neighbours_whole(tmp_path: Path) -> No
     assert len(printed.splitlines()) == 7
 
 
-def test_the_door_and_pointwise_kernels_allocate_nothing(tmp_path: Path) -> None:
-    """18 operands pass the door, and every pointwise family runs, without one allocation; answers need no memory."""
+def test_the_door_and_the_kernels_allocate_nothing(tmp_path: Path) -> None:
+    """18 operands pass the door, and every kernel family runs, without one allocation; answers need no memory."""
     wraps = [f"-Wl,--wrap={name}" for name in ALLOCATORS]
     assert run(build("allocations.c", tmp_path, *wraps)).startswith("without memory:")

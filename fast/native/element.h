@@ -13,4 +13,7 @@
 void cf_element_load(int bits, const uint8_t *data, int64_t first, int64_t stride, int64_t n, void *loose);
 void cf_element_store(int bits, uint8_t *data, int64_t first, int64_t stride, int64_t n, const void *loose);
 
+/* Bytes of a loose element. */
+static inline int cf_loose_bytes(int bits) { return bits < 8 ? 1 : bits / 8; }
+
 #endif

@@ -8,8 +8,6 @@
 
 enum { BLOCK = 512, WIDEST = 16 };
 
-static int loose_bytes(int bits) { return bits < 8 ? 1 : bits / 8; }
-
 /* ---- fill ------------------------------------------------------------------------------------------------------- */
 
 typedef struct filling {
@@ -32,7 +30,7 @@ int cf_fill(const cf_array *dst, uint64_t low, uint64_t high) {
     if (cf_door_wait(&dst, 1, 1)) return CF_LOST;
     filling fill = {.dst = dst};
     uint64_t value[2] = {low, high};
-    int width = loose_bytes(dst->bits);
+    int width = cf_loose_bytes(dst->bits);
     for (int i = 0; i < BLOCK; i++) memcpy((uint8_t *)fill.block + i * width, value, (size_t)width);
     cf_loop loop;
     cf_loop_build(&loop, &dst, 1, false);

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "element.h"
 #include "words.h"
 
 enum { CF_POINTWISE_BLOCK = 512, CF_WIDEST = 16 };
@@ -12,8 +13,5 @@ enum { CF_POINTWISE_BLOCK = 512, CF_WIDEST = 16 };
  * elements of the result's dtype. where: sources[0] is the condition (loose, true for any non-zero byte). out may be a
  * source. Rounds once to the dtype. */
 void cf_pointwise(int kernel, int dtype, const void *const *sources, int64_t n, void *out);
-
-/* Bytes of a loose element. */
-static inline int cf_loose_bytes(int bits) { return bits < 8 ? 1 : bits / 8; }
 
 #endif

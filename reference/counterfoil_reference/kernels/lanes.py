@@ -3,10 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from counterfoil_reference import door
+from counterfoil_reference.arrays import Array
+from counterfoil_reference.kernels.output import never
+from counterfoil_spec.answers import Answer
+from counterfoil_spec.arguments import instance, integer
+from counterfoil_spec.kernels import KERNELS
+
 _T = TypeVar("_T")
+
+
+def call(name: str, dst: Array, x: Array, axis: int, work: Callable[[Array, Array, int], None]) -> Answer:
+    """The call of a kernel along one axis, of one dtype and one shape; an axis that is none is Shape_mismatch."""
+    instance("dst", dst, Array)
+    instance("x", x, Array)
+    axis = integer("axis", axis)
+    dtypes_fit = x.dtype in KERNELS[name].domain and dst.dtype is x.dtype
+    return door.run(
+        [dst],
+        [x],
+        dtypes_fit,
+        lambda: dst.shape == x.shape and 0 <= axis < len(x.shape),
+        never,
+        lambda: work(dst, x, axis),
+    )
 
 
 def along(values: Sequence[_T], shape: tuple[int, ...], axis: int) -> list[list[_T]]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from counterfoil_reference import arithmetic, door, elements, functions
+from counterfoil_reference import arithmetic, elements, functions
 from counterfoil_reference.arrays import Array
 from counterfoil_reference.intervals import Accept, Between, free_nan
+from counterfoil_reference.kernels import lanes
 from counterfoil_reference.kernels.bounds import accumulator
 from counterfoil_reference.kernels.lanes import along, scattered
 from counterfoil_reference.kernels.operations import total_order
-from counterfoil_reference.kernels.output import never, write
+from counterfoil_reference.kernels.output import write
 from counterfoil_reference.numbers import (
     FORMATS,
     INFINITE,
@@ -28,9 +29,7 @@ from counterfoil_reference.numbers import (
     fraction,
 )
 from counterfoil_spec.answers import Answer
-from counterfoil_spec.arguments import instance, integer
 from counterfoil_spec.dtypes import Dtype
-from counterfoil_spec.kernels import KERNELS
 
 
 def softmax(dst: Array, x: Array, axis: int) -> Answer:
@@ -41,18 +40,7 @@ def softmax(dst: Array, x: Array, axis: int) -> Answer:
     destination's shape is the source's; an axis that is none is Shape_mismatch; an identical destination is computed
     right.
     """
-    instance("dst", dst, Array)
-    instance("x", x, Array)
-    axis = integer("axis", axis)
-    fits = x.dtype in KERNELS["softmax"].domain and dst.dtype is x.dtype
-    return door.run(
-        [dst],
-        [x],
-        fits,
-        lambda: dst.shape == x.shape and 0 <= axis < len(x.shape),
-        never,
-        lambda: _work(dst, x, axis),
-    )
+    return lanes.call("softmax", dst, x, axis, _work)
 
 
 def _work(dst: Array, x: Array, axis: int) -> None:

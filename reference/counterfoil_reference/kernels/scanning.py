@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from counterfoil_reference import door, elements
+from counterfoil_reference import elements
 from counterfoil_reference.arrays import Array
 from counterfoil_reference.intervals import Accept
-from counterfoil_reference.kernels import bounds
+from counterfoil_reference.kernels import bounds, lanes
 from counterfoil_reference.kernels.lanes import along, scattered
-from counterfoil_reference.kernels.output import never, write
+from counterfoil_reference.kernels.output import write
 from counterfoil_reference.kernels.reducing import Group, parts_of, whole, whole_room
 from counterfoil_reference.numbers import FORMATS, decode
 from counterfoil_spec.answers import Answer
-from counterfoil_spec.arguments import instance, integer
 from counterfoil_spec.dtypes import Dtype
-from counterfoil_spec.kernels import KERNELS
 
 
 def cumsum(dst: Array, x: Array, axis: int) -> Answer:
@@ -24,27 +22,16 @@ def cumsum(dst: Array, x: Array, axis: int) -> Answer:
     The destination's shape is the source's; an axis that is none is Shape_mismatch. An identical destination is
     computed right: everything is read before anything is written.
     """
-    instance("dst", dst, Array)
-    instance("x", x, Array)
-    axis = integer("axis", axis)
-    fits = x.dtype in KERNELS["cumsum"].domain and dst.dtype is x.dtype
-    return door.run(
-        [dst],
-        [x],
-        fits,
-        lambda: dst.shape == x.shape and 0 <= axis < len(x.shape),
-        never,
-        lambda: _work(dst, x, axis),
-    )
+    return lanes.call("cumsum", dst, x, axis, _work)
 
 
 def _work(dst: Array, x: Array, axis: int) -> None:
     dtype, shape = x.dtype, x.shape
-    lanes = along(elements.codes(x), shape, axis)
-    results = [_running(dtype, lane) for lane in lanes]
+    columns = along(elements.codes(x), shape, axis)
+    results = [_running(dtype, lane) for lane in columns]
 
     def rooms() -> list[Accept | None]:
-        found = [_running_rooms(dtype, lane, stored) for lane, stored in zip(lanes, results, strict=True)]
+        found = [_running_rooms(dtype, lane, stored) for lane, stored in zip(columns, results, strict=True)]
         return scattered(found, shape, axis)
 
     write(dst, scattered(results, shape, axis), rooms)

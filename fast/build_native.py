@@ -39,7 +39,9 @@ PREAMBLE = '#include "counterfoil_native.h"'
 CORE_FLAGS = ("-std=gnu11", "-O3", "-ffp-contract=off", "-fno-trapping-math", "-Wall", "-Wextra", "-pthread", "-fPIC",
               "-fno-strict-aliasing", "-fvisibility=hidden")
 # What cffi generates is not ours to lint.
-GLUE_FLAGS = ("-std=gnu11", "-O2", "-pthread", "-fPIC", "-fno-strict-aliasing", "-fvisibility=hidden")
+# A function that cffi declares and no header does would be called with guessed types.
+GLUE_FLAGS = ("-std=gnu11", "-O2", "-pthread", "-fPIC", "-fno-strict-aliasing", "-fvisibility=hidden",
+              "-Werror=implicit-function-declaration")
 
 LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED")
 SUFFIX = ".abi3.so" if LIMITED_API else str(sysconfig.get_config_var("EXT_SUFFIX"))

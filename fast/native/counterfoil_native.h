@@ -4,6 +4,7 @@
 
 #include "access.h"
 #include "array.h"
+#include "blas.h"
 #include "bounds.h"
 #include "claims.h"
 #include "convert.h"

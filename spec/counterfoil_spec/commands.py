@@ -45,9 +45,47 @@ door       door{written, read, work} -> answer, with work "nothing", "raise" (Ru
            or "submit" (submits an increment naming the operands); refused{name, answer, operands}
 kernels    kernel{name, dst, sources, ...} -> answer, with value (fill), axis (iota, cumsum, softmax),
            axes (reductions), expression (map)
+programs   node{label, shape, dtype?, literal?, padding?, margin?, slice_of?: [parent, symbol], zero_valid?, observable?,
+           context_owned?, intent?}; node.require{node, intent}; node.declare{node, what: "observable" | "zero_valid" |
+           "context_owned"}; symbol{label, bound?, extent?}; symbol.set{symbol, value};
+           comp{label?, code: [..], embedded?, accumulates?, zeroes?, requires?, owned?, allowances?: [[node, runs]]};
+           comp.sequence{comps, label?}; comp.facts{comp} -> {owned, accumulates, zeroes, requires, embedded,
+           accumulation_runs}; fragment{label, kind, gradient?, empty?}
+tensors    tensor{make, to?, ...}: make one of the functions of counterfoil_spec.tensors by name, to its tensors, the
+           rest its keyword arguments; forward{tensor}; grad_update{loss, ...}; zero_params_grads{loss, params?};
+           sgd_update{loss, lr, ...}; trainable{loss} -> labels; session.closure{fail?: text}; session.rewind{}
+contexts   context{backend: "cpu" | "cuda" | "hip" | "metal" | "auto", threads?, ordinal?, name?};
+           compile{context, comp, bindings?, name?, transform?, prelowered?, reuse?} binds X and X.routine;
+           run{context, routine, timing?}; check_runnable, check_lineage_runnable, check_launch_bindings
+           {context, routine}; can_run{context, routine} -> bool; sync{context}; reuse{};
+           lowered{body: [..]}; save_history{context}; restore_history{history};
+           rollback{context, routine}; poison{context, routine, failure}; poisoned{context} -> text or null;
+           copy_from{context, source, node, into_merge_buffer?}; from_host{context, node, values} (padded layout);
+           set_values{context, node, values}; set_value{context, node, index, value};
+           to_host{context, node} -> values; to_host_all{context, nodes} -> [values]; get_values{context, node} -> values;
+           get_value{context, node, index}; points_1d{context, node, column?}; points_2d{context, node, x?, y?};
+           context.release{context}; same_release_unit{context, other} -> bool; adopt_ancestor{context, ancestor};
+           decide{context, reading: "materialized" | "inline" | "footprint", nodes};
+           decide_readings{context, materialized, inline, footprint, skip_empty?};
+           context.buffer{context, node} binds the array over the node's buffer in place;
+           context.facts{context, nodes} -> {name, lifecycle_depth, ledger_records, and per node label: written, mem,
+           initialized, placement, observability, placeholder, stored_components};
+           routine.facts{routine} -> {name, inputs, outputs, shared_reads, bindings, deps (names)};
+           inject{seam, pass}: the pass-th time the seam is passed from now, RuntimeError("injected"); pass 0: no more;
+           census{} -> the counters; compile_count{} -> compiles since the driver began
 harness    poison{byte}; drop{names} forgets names, so that memory is collected
 
-``buffer`` wherever it is named may also be the ref of an array: its buffer is meant.
+``buffer`` wherever it is named may also be the ref of an array: its buffer is meant. Where a node is wanted, the ref of
+a tensor means its value, ``{"grad": "t"}`` its gradient. Code is a list of
+``{"set": node, "op": "mul", "of": [operand, ..], "by": "i k, k j -> i j", "accumulate": "add", "initialize": true}``
+(``op`` absent: identity; ``by`` absent: pointwise with broadcasting; ``accumulate`` absent: arg2; ``initialize`` absent:
+false), ``{"fetch": node, "constant": x | "fill": [..] | "offsets": true | "embed": symbol | "row": [parent, symbol]}``,
+``{"block": label, "code": [..]}``; an operand is a node, or ``{"merge": node}``. A lowered body is a list of
+``{"zero": node}``, ``{"store": [node, index, value]}``, ``{"loop": [name, extent, body]}``,
+``{"if": [left, right, body]}``; an index is a list of texts like ``2*i + j - 1``, ``$s`` for a symbol; a value is a
+number, ``{"load": [node, index]}``, ``{"merge": [node, index]}``, ``{"position": text}`` or
+``{"apply": operator, "to": [..]}``. Transforms by name: ``identity``, ``each`` (one kernel per statement), ``empty``,
+``raise`` (RuntimeError("boom")).
 """
 
 from __future__ import annotations

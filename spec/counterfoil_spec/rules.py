@@ -9,7 +9,11 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final, Literal
 
-CHAPTERS: Final = ("arguments", "dtypes", "layouts", "moves", "arrays", "memory", "claims", "door", "kernels")
+CHAPTERS: Final = (
+    "arguments", "dtypes", "layouts", "moves", "arrays", "memory", "claims", "door", "kernels",
+    "programs", "contexts", "compile", "run", "gradients", "release", "transfers", "observability", "placement",
+    "planning", "frontend",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +23,8 @@ class Rule:
     ``kind``: a *refusal* raises ``raises`` naming ``names``; a *law* is a statement that results must satisfy.
     ``message`` is a format string over the names. ``order`` is the place in A13's order outside the door (argument
     facts 10, dead 20, exclusive 21, read-only 22, reach 30, alignment 31, off host 32, repeated 40, overlap 50,
-    resources 60, lost 70). ``seed`` cites lines of the array seed (``seed:123``) and decisions (``A3``).
+    resources 60, lost 70). ``seed`` cites lines of the array seed (``seed:123``), of the context seed
+    (``context:37``) and decisions (``A3``). A *planned* rule is stated and not yet enforced.
     """
 
     id: str

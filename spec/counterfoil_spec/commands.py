@@ -45,9 +45,9 @@ door       door{written, read, work} -> answer, with work "nothing", "raise" (Ru
            or "submit" (submits an increment naming the operands); refused{name, answer, operands}
 kernels    kernel{name, dst, sources, ...} -> answer, with value (fill), axis (iota, cumsum, softmax),
            axes (reductions), expression (map)
-programs   node{label, shape, dtype?, literal?, padding?, margin?, slice_of?: [parent, symbol], zero_valid?, observable?,
-           context_owned?, intent?}; node.require{node, intent}; node.declare{node, what: "observable" | "zero_valid" |
-           "context_owned"}; symbol{label, bound?, extent?}; symbol.set{symbol, value};
+programs   node{label, shape, dtype?, literal?, padding?, margin?, slice_of?: [parent, symbol], zero_valid?,
+           observable?, context_owned?, intent?}; node.require{node, intent};
+           node.declare{node, what: "observable" | "zero_valid" | "context_owned"}; symbol{label, bound?, extent?}; symbol.set{symbol, value};
            comp{label?, code: [..], embedded?, accumulates?, zeroes?, requires?, owned?, allowances?: [[node, runs]]};
            comp.sequence{comps, label?}; comp.facts{comp} -> {owned, accumulates, zeroes, requires, embedded,
            accumulation_runs}; fragment{label, kind, gradient?, empty?}
@@ -62,8 +62,9 @@ contexts   context{backend: "cpu" | "cuda" | "hip" | "metal" | "auto", threads?,
            rollback{context, routine}; poison{context, routine, failure}; poisoned{context} -> text or null;
            copy_from{context, source, node, into_merge_buffer?}; from_host{context, node, values} (padded layout);
            set_values{context, node, values}; set_value{context, node, index, value};
-           to_host{context, node} -> values; to_host_all{context, nodes} -> [values]; get_values{context, node} -> values;
-           get_value{context, node, index}; points_1d{context, node, column?}; points_2d{context, node, x?, y?};
+           to_host{context, node} -> values; to_host_all{context, nodes} -> [values];
+           get_values{context, node} -> values; get_value{context, node, index};
+           points_1d{context, node, column?}; points_2d{context, node, x?, y?};
            context.release{context}; same_release_unit{context, other} -> bool; adopt_ancestor{context, ancestor};
            decide{context, reading: "materialized" | "inline" | "footprint", nodes};
            decide_readings{context, materialized, inline, footprint, skip_empty?};
@@ -78,8 +79,9 @@ harness    poison{byte}; drop{names} forgets names, so that memory is collected
 ``buffer`` wherever it is named may also be the ref of an array: its buffer is meant. Where a node is wanted, the ref of
 a tensor means its value, ``{"grad": "t"}`` its gradient. Code is a list of
 ``{"set": node, "op": "mul", "of": [operand, ..], "by": "i k, k j -> i j", "accumulate": "add", "initialize": true}``
-(``op`` absent: identity; ``by`` absent: pointwise with broadcasting; ``accumulate`` absent: arg2; ``initialize`` absent:
-false), ``{"fetch": node, "constant": x | "fill": [..] | "offsets": true | "embed": symbol | "row": [parent, symbol]}``,
+(``op`` absent: identity; ``by`` absent: pointwise with broadcasting; ``accumulate`` absent: arg2; ``initialize``
+absent: false),
+``{"fetch": node, "constant": x | "fill": [..] | "offsets": true | "embed": symbol | "row": [parent, symbol]}``,
 ``{"block": label, "code": [..]}``; an operand is a node, or ``{"merge": node}``. A lowered body is a list of
 ``{"zero": node}``, ``{"store": [node, index, value]}``, ``{"loop": [name, extent, body]}``,
 ``{"if": [left, right, body]}``; an index is a list of texts like ``2*i + j - 1``, ``$s`` for a symbol; a value is a

@@ -164,7 +164,7 @@ def block(label: str, code: Code) -> Block:
 
 def instance_of_code(value: object) -> Code:
     """``value`` if it is code; refuses arguments/wrong-type."""
-    return instance("code", value, (Accumulate, Fetch, Block, Sequence))  # type: ignore[arg-type, return-value]
+    return instance("code", value, (Accumulate, Fetch, Block, Sequence))  # type: ignore[arg-type]
 
 
 def symbols(code: Code) -> tuple[Symbol, ...]:

@@ -136,9 +136,10 @@ def _joins() -> dict[tuple[Intent, Intent], Intent]:
     constant, virtual, never = Intent.CONSTANT, Intent.VIRTUAL, Intent.NEVER_VIRTUAL
     local, on_device = Intent.LOCAL, Intent.ON_DEVICE
     joins = {(virtual, constant): virtual, (constant, virtual): virtual}
-    joins |= {pair: on_device for pair in ((constant, never), (never, constant), (constant, on_device))}
+    joins |= dict.fromkeys(((constant, never), (never, constant), (constant, on_device)), on_device)
     joins[on_device, constant] = on_device
-    joins |= {(never, local): local, (never, on_device): on_device, (local, never): local, (on_device, never): on_device}
+    joins |= dict.fromkeys(((never, local), (local, never)), local)
+    joins |= dict.fromkeys(((never, on_device), (on_device, never)), on_device)
     return joins
 
 

@@ -47,7 +47,8 @@ kernels    kernel{name, dst, sources, ...} -> answer, with value (fill), axis (i
            axes (reductions), expression (map)
 programs   node{label, shape, dtype?, literal?, padding?, margin?, slice_of?: [parent, symbol], zero_valid?,
            observable?, context_owned?, intent?}; node.require{node, intent};
-           node.declare{node, what: "observable" | "zero_valid" | "context_owned"}; symbol{label, bound?, extent?}; symbol.set{symbol, value};
+           node.declare{node, what: "observable" | "zero_valid" | "context_owned"}; symbol{label, bound?, extent?};
+           symbol.set{symbol, value};
            comp{label?, code: [..], embedded?, accumulates?, zeroes?, requires?, owned?, allowances?: [[node, runs]]};
            comp.sequence{comps, label?}; comp.facts{comp} -> {owned, accumulates, zeroes, requires, embedded,
            accumulation_runs}; fragment{label, kind, gradient?, empty?}

@@ -14,7 +14,7 @@ BUILD := $(BIN)/python fast/build_native.py
 SAY := @printf '== %s\n'
 
 .DEFAULT_GOAL := help
-.PHONY: help venv native run test lint pytest exhaustive mutants bench sanitize tsan arm64 clean
+.PHONY: help venv native run test lint pytest exhaustive mutants soak bench sanitize tsan arm64 clean
 
 help:
 	@sed -n '/^# /{s/^# //;p;};/^$$/q' Makefile
@@ -27,7 +27,7 @@ $(READY): pyproject.toml fast/hatch_build.py
 	@PYTHON='$(PYTHON)' sh tools/doctor.sh
 	$(SAY) 'virtual environment in $(VENV) (the first time, a few minutes of downloads)'
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
-	@$(PIP) install --editable '.[check,dev]'
+	@$(PIP) install --editable '.[check,dev,examples]'
 	@touch $(READY)
 
 native: $(READY)
@@ -69,6 +69,10 @@ mutants: native
 	$(SAY) 'mutants: the planted defects, and how long the machine takes to find each'
 	@$(BIN)/counterfoil mutants
 
+soak: native
+	$(SAY) 'soak: 10 000 whole programs, and 10 000 runs of one routine, that leave nothing behind'
+	@$(BIN)/python -m tests.soak.soaking 10000
+
 bench: native
 	$(SAY) 'bench: ours against the peers, as ratios'
 	@$(BIN)/python -m benchmarks
@@ -86,11 +90,11 @@ sanitize: native
 		$(BIN)/python -m pytest -q $(SANITIZED_TESTS)
 
 # C programs that link the core alone.
-C_TESTS := tests/native/threads.c
+C_TESTS := tests/native/threads.c tests/native/contexts.c tests/native/parallel.c
 C_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -pthread -Ifast/native
 
 tsan: native
-	$(SAY) 'tsan: threads over claims, donation and neighbouring nibbles, under ThreadSanitizer'
+	$(SAY) 'tsan: threads over claims, donation, nibbles, ledgers and loops, under ThreadSanitizer'
 	@$(BUILD) --core --sanitize thread --output build/tsan > /dev/null
 	@set -e; for source in $(C_TESTS); do program=build/tsan/$$(basename $$source .c); \
 		$(CC) $(C_FLAGS) -fsanitize=thread $$source build/tsan/counterfoil_core.o -o $$program -lm; \

@@ -8,7 +8,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import arithmetic, casts, checking, copies, dispatch, memory, overlap
+from benchmarks import arithmetic, casts, checking, contexts, copies, dispatch, memory, overlap
 from benchmarks.measure import Row
 
 SECTIONS: dict[str, Callable[[], list[Row]]] = {
@@ -17,6 +17,7 @@ SECTIONS: dict[str, Callable[[], list[Row]]] = {
     "copies": copies.rows,
     "casts of 16 M": casts.rows,
     "kernels": arithmetic.rows,
+    "contexts": contexts.rows,
 }
 
 
@@ -87,7 +88,8 @@ def _time(seconds: float) -> str:
 
 
 def _others() -> None:
-    print("\n### memory and checking\n")
+    print("\n### compiling, memory and checking\n")
+    print("\n".join(contexts.latencies()))
     grown = memory.growth_bytes()
     print(f"- memory over {memory.STEPS} steps after {memory.WARM_UP}: {grown / 2**20:.2f} MiB (bar 1 MiB)")
     print(f"- the reference replays {checking.replayed_per_second():.0f} commands a second (bar 5000)")

@@ -15,6 +15,10 @@ Each row is a sentence of the documentation of Raven's `Nx_array` that says rais
 most: its line, its place in the line, what it asks for in our words, and the rules it became. Rules cite the same lines
 in `spec/counterfoil_spec/rules/`. This page is written from `sources.toml` by `tools/render_sources.py`.
 
+Rules of programs and contexts cite the documentation of OCANNL's `Context` as `context:LINE`. `context-sources.toml`
+has a row for each of its paragraphs: what it says in our words, the function it is of, its rules, and the traces and
+tests that show it, or that it is planned. `tests/model/test_context_sources.py` holds rows, rules and files to it.
+
 | line | asks for | rules |
 |---|---|---|
 """

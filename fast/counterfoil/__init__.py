@@ -1,10 +1,12 @@
-"""Counterfoil's fast half: arrays of 21 dtypes, checked kernels, devices and claims, over a C core.
+"""Counterfoil's fast half: arrays of 21 dtypes, checked kernels, devices, claims and contexts, over a C core.
 
-``import counterfoil as cf``. The surface is ``counterfoil_spec.interface``; operators, indexing, the named functions
+``import counterfoil as cf``. The surface is ``counterfoil_spec.interface`` and, for programs,
+``counterfoil_spec.context_interface``; operators, indexing, the named functions
 and the exchange of arrays with other libraries are here alone.
 """
 
 from counterfoil_spec import __version__
+from counterfoil_spec import tensors as tensor
 from counterfoil_spec.answers import Answer
 from counterfoil_spec.dtypes import (
     Dtype,
@@ -35,6 +37,26 @@ from counterfoil_spec.expressions import Apply, Cast, Constant, Input
 from counterfoil_spec.interface import Access, MemoryKind
 from counterfoil_spec.limits import MAX_OPERANDS as max_operands
 from counterfoil_spec.moves import Broadcast, Permute, Range, Reshape, Slice, Window, WindowAxis
+from counterfoil_spec.programs.assignments import (
+    Accumulate,
+    Block,
+    Embed,
+    Fetch,
+    Fill,
+    Merge,
+    Offsets,
+    Read,
+    Row,
+    block,
+    in_sequence,
+)
+from counterfoil_spec.programs.comps import Comp, Fragment, comp, sequence
+from counterfoil_spec.programs.loops import Lowered
+from counterfoil_spec.programs.nodes import Intent, Node
+from counterfoil_spec.programs.placements import Mode, Observability, Placement
+from counterfoil_spec.programs.projections import Affine, Projections, affine, at, fixed
+from counterfoil_spec.programs.specs import parse, pointwise
+from counterfoil_spec.programs.symbols import Iterator, Symbol
 from counterfoil_spec.refusals import (
     BackendUnavailable,
     DeviceMemoryExhausted,
@@ -55,6 +77,17 @@ from counterfoil import blas, functions, indexing, inspection, kernels, showing
 from counterfoil.arrays import Array
 from counterfoil.buffers import Buffer
 from counterfoil.claims import claims
+from counterfoil.contexts import (
+    Context,
+    Reuse,
+    Routine,
+    advances_to_next_backend,
+    backend_facts_of_name,
+    backends,
+    compiler_command,
+    host_capabilities,
+    same_backend,
+)
 from counterfoil.creation import empty, from_buffer, from_values, host_array
 from counterfoil.devices import Device, cuda, host, simulated
 from counterfoil.disk import disk
@@ -127,34 +160,59 @@ from counterfoil.placement import submit_copy, submit_fill, transfer
 from counterfoil.printing import format_value
 
 blas.adopt()
+backends.fill_services()
 
 __all__ = [
     "Access",
+    "Accumulate",
+    "Affine",
     "Answer",
     "Apply",
     "Array",
     "BackendUnavailable",
+    "Block",
     "Broadcast",
     "Buffer",
     "Cast",
+    "Comp",
     "Constant",
+    "Context",
     "Device",
     "DeviceMemoryExhausted",
     "DoorRefusal",
     "Dtype",
+    "Embed",
     "Failure",
+    "Fetch",
+    "Fill",
+    "Fragment",
     "Input",
+    "Intent",
     "InvalidArgument",
+    "Iterator",
     "Kind",
     "Layout",
     "Lost",
+    "Lowered",
     "MemoryKind",
+    "Merge",
+    "Mode",
+    "Node",
+    "Observability",
+    "Offsets",
     "Permute",
+    "Placement",
+    "Projections",
     "Range",
+    "Read",
     "Refusal",
     "Reshape",
+    "Reuse",
+    "Routine",
+    "Row",
     "SessionError",
     "Slice",
+    "Symbol",
     "UserError",
     "Window",
     "WindowAxis",
@@ -162,23 +220,30 @@ __all__ = [
     "abs",
     "acos",
     "add",
+    "advances_to_next_backend",
+    "affine",
     "argmax",
     "argmin",
     "arrays",
     "asarray",
     "asin",
+    "at",
     "atan",
     "atan2",
+    "backend_facts_of_name",
     "bfloat16",
     "bit",
     "bitwise_and",
     "bitwise_or",
     "bitwise_xor",
+    "block",
     "bool_",
     "cast",
     "ceil",
     "claims",
     "coalesce",
+    "comp",
+    "compiler_command",
     "complex128",
     "complex64",
     "copy",
@@ -196,6 +261,7 @@ __all__ = [
     "expm1",
     "fdiv",
     "fill",
+    "fixed",
     "float16",
     "float32",
     "float4_e2m1fn",
@@ -211,7 +277,9 @@ __all__ = [
     "functions",
     "host",
     "host_array",
+    "host_capabilities",
     "idiv",
+    "in_sequence",
     "indexing",
     "inspection",
     "int16",
@@ -240,11 +308,15 @@ __all__ = [
     "neg",
     "not_equal",
     "of_float",
+    "parse",
+    "pointwise",
     "pow",
     "prod",
     "recip",
     "refused",
     "round",
+    "same_backend",
+    "sequence",
     "showing",
     "sign",
     "simulated",
@@ -259,6 +331,7 @@ __all__ = [
     "sum",
     "tan",
     "tanh",
+    "tensor",
     "transfer",
     "trunc",
     "uint16",

@@ -23,6 +23,15 @@ def _load() -> None:
 if _NAME not in sys.modules:
     _load()
 
-from counterfoil._handles import Handle, Owner, adopted, device, kernel, memory  # noqa: E402
+from counterfoil._handles import (  # noqa: E402
+    Dispatchable,
+    Handle,
+    Owner,
+    Standing,
+    adopted,
+    device,
+    kernel,
+    memory,
+)
 
-__all__ = ["Handle", "Owner", "adopted", "device", "kernel", "memory"]
+__all__ = ["Dispatchable", "Handle", "Owner", "Standing", "adopted", "device", "kernel", "memory"]

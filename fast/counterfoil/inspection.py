@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from counterfoil.arrays import Array
 from counterfoil.buffers import Buffer, set_poison
+from counterfoil.contexts import Context
+from counterfoil.contexts.census import census, compile_count, inject, reset_peak
 from counterfoil.devices import Device
 from counterfoil_spec.arguments import instance, integer, within
 from counterfoil_spec.interface import Access
+from counterfoil_spec.programs.nodes import Node
 from counterfoil_spec.refusals import refuse
+
+__all__ = [
+    "array", "census", "compile_count", "inject", "live_bytes", "memory_bytes", "poison", "poke", "reset_peak",
+]  # fmt: skip
 
 
 def memory_bytes(buffer: Buffer) -> bytes:
@@ -33,3 +41,9 @@ def poison(byte: int | None) -> None:
 def live_bytes(device: Device) -> int:
     """Bytes of live memory the device made."""
     return instance("device", device, Device).live_bytes()
+
+
+def array(context: Context, node: Node) -> Array | None:
+    """The array over the buffer the context binds for the node, released or not; None where it binds none."""
+    location = instance("context", context, Context).buffers.get(instance("node", node, Node))
+    return None if location is None else location.array

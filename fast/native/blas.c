@@ -68,3 +68,22 @@ void cf_blas_product(bool single, int64_t m, int64_t n, int64_t k, cf_matrix a, 
         product_narrow(single, m, n, k, a, b, c);
     }
 }
+
+/* ---- as a service ---- */
+
+static int transposition(int trans) { return trans ? TRANSPOSED : PLAIN; }
+
+#define SERVICE(name, real, wide_type, narrow_type, pointer)                                                           \
+    void name(int transa, int transb, int64_t m, int64_t n, int64_t k, real alpha, const real *a, int64_t lda,        \
+              const real *b, int64_t ldb, real beta, real *c, int64_t ldc) {                                          \
+        int first = transposition(transa), second = transposition(transb);                                            \
+        if (adopted.wide) {                                                                                           \
+            ((wide_type)(pointer))(ROW_MAJOR, first, second, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);           \
+        } else {                                                                                                      \
+            ((narrow_type)(pointer))(ROW_MAJOR, first, second, (int)m, (int)n, (int)k, alpha, a, (int)lda, b,         \
+                                     (int)ldb, beta, c, (int)ldc);                                                    \
+        }                                                                                                             \
+    }
+
+SERVICE(cf_blas_sgemm, float, sgemm_wide, sgemm_narrow, adopted.single)
+SERVICE(cf_blas_dgemm, double, dgemm_wide, dgemm_narrow, adopted.precise)

@@ -13,7 +13,7 @@ typedef struct cf_matrix {
 } cf_matrix;
 
 /* Adopts cblas_sgemm and cblas_dgemm with 64-bit (wide) or 32-bit integers. Called once, before any kernel runs: the
- * two pointers are the only global state of the core. NULL: none. */
+ * two pointers and the team of parallel.h are the only global state of the core. NULL: none. */
 void cf_blas_use(void *sgemm, void *dgemm, bool wide);
 
 bool cf_blas_present(void);
@@ -23,5 +23,12 @@ bool cf_blas_takes(int64_t m, int64_t n, int64_t k, int64_t longest_lead);
 
 /* c = a b with a of m by k, b of k by n, none of the extents 0; c not transposed. */
 void cf_blas_product(bool single, int64_t m, int64_t n, int64_t k, cf_matrix a, cf_matrix b, cf_matrix c);
+
+/* The same as generated code calls it: row-major, c = alpha a b + beta c, trans 0 or 1. Only where one is present; the
+ * extents and leads are those of nodes, which 32 bits hold. */
+void cf_blas_sgemm(int transa, int transb, int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda,
+                   const float *b, int64_t ldb, float beta, float *c, int64_t ldc);
+void cf_blas_dgemm(int transa, int transb, int64_t m, int64_t n, int64_t k, double alpha, const double *a, int64_t lda,
+                   const double *b, int64_t ldb, double beta, double *c, int64_t ldc);
 
 #endif

@@ -30,6 +30,7 @@ _PROGRAMS: Final = {
     "exhaustive": ("counterfoil_oracles.exhaustive", "every float32 through every narrow store and every code path"),
     "mutants": ("counterfoil_oracles.mutants.table", "planted defects, and how long the machine takes to find each"),
     "opinions": ("counterfoil_oracles.opinions.table", "what numpy, isl, ml_dtypes and mpmath say of both halves"),
+    "histories": ("counterfoil_oracles.histories.report", "what the gradient rules guarantee, need and cost"),
     "prove": ("counterfoil_oracles.prove", "the theorems behind the rules"),
 }
 """Subcommands that read their own arguments: module and help. Imported when asked for: they bring provers along."""
@@ -66,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     checking.add_argument("--seconds", type=float, default=40.0, help="how long (default: 40)")
     checking.add_argument("--seed", type=int, default=0, help="where the programs start (default: 0)")
     checking.add_argument("--failures", type=int, default=1, help="stop after so many divergences (default: 1)")
+    checking.add_argument("--machine", choices=check.MACHINES, help="one machine alone (default: both, in turn)")
     replaying = command("replay", _replay, "run saved traces again: FIXED, FAILED or FLAKY")
     replaying.add_argument("files", nargs="+", type=Path)
     explaining = command("explain", _explain, "a rule, or a trace step by step")
@@ -85,11 +87,15 @@ def _parser() -> argparse.ArgumentParser:
 
 def _check(options: argparse.Namespace) -> int:
     reference, subject = subjects.half(REFERENCE), subjects.half(options.subject)
-    report = check.check(reference, subject, options.seconds, options.seed, options.failures, progress=check.Progress())
+    machines = check.MACHINES if options.machine is None else (options.machine,)
+    progress = check.Progress()
+    report = check.check(
+        reference, subject, options.seconds, options.seed, options.failures, progress=progress, machines=machines
+    )
     print("\n".join(check.summary(report)))
     if report.failures:
         return DIVERGES
-    if not report.histogram.steps:
+    if not report.steps:
         print("nothing ran")
         return NOTHING_RAN
     print(_coloured("no divergence", "32"))

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Self
 
 from counterfoil_oracles.collecting import between_programs
+from counterfoil_oracles.context_pair import ContextPair
+from counterfoil_oracles.divergence import Divergence as Divergence
+from counterfoil_oracles.divergence import differing, guarded, parting
 from counterfoil_oracles.driver import Driver
-from counterfoil_oracles.numeric import settle
+from counterfoil_oracles.numeric import STORES, settle
 from counterfoil_oracles.observe import Observation, Observer, made
+from counterfoil_oracles.reads import READS, settled_read
 from counterfoil_spec.commands import Command, Fault, Outcome, Refused, Returned, matches
 
-PLANNED_FAULTS = frozenset({"RuntimeError: boom", "RuntimeError: the claims have been left already"})
-"""Exceptions of a caller's own work, and of a program that leaves claims twice: no bug of a half."""
-
-
-@dataclass(frozen=True)
-class Divergence:
-    """Where two halves part: the step, what the reference did, what the subject did, and the difference in words."""
-
-    index: int
-    command: Command
-    expected: object
-    actual: object
-    difference: str
+PLANNED_FAULTS = frozenset(
+    {"RuntimeError: boom", "RuntimeError: injected", "RuntimeError: the claims have been left already"}
+)
+"""Exceptions of a caller's own work, injected ones, and of a program that leaves claims twice: no bug of a half."""
 
 
 class Pair:
@@ -35,6 +29,7 @@ class Pair:
         self.reference = Driver(reference)
         self.subject = Driver(subject)
         self._seen = (Observer(reference, watch_arrays), Observer(subject, watch_arrays))
+        self._contexts = ContextPair(self.reference.environment, self.subject.environment)
         self._watched: dict[int, str] = {}
         self._steps = 0
         self.last_seen: tuple[Observation, Observation] = ({}, {})
@@ -46,15 +41,19 @@ class Pair:
         reference's; everything else is compared bit for bit.
         """
         index, self._steps = self._steps, self._steps + 1
+        self._contexts.before(command)
         expected, records = self._reference_step(command)
         actual = self.subject.execute(command)
+        if records and command.do in READS:
+            actual = settled_read(records, self.reference, command, expected, actual)
         difference = self._outcomes(command, expected, actual)
-        if difference is None and records:
+        if difference is None and records and command.do in STORES:
             difference = settle(records, self.reference, self.subject, command)
+        records.clear()  # what was recomputed for a read is no longer held, and not counted as live
         if difference is not None:
             return expected, Divergence(index, command, expected, actual, difference)
         self._learn(command)
-        return expected, self._observed(index, command)
+        return expected, self._observed(index, command) or self._contexts.after(index, command, expected)
 
     def repeat(self, command: Command) -> None:
         """Run a command that has been compared before, on both halves, and compare nothing."""
@@ -65,7 +64,7 @@ class Pair:
 
     def looks(self) -> tuple[Observation, Observation]:
         """What can be seen now in the reference and in the subject."""
-        return self._seen[0].look(), _guarded(self._seen[1].look)
+        return self._seen[0].look(), guarded(self._seen[1].look)
 
     def close(self) -> None:
         """Undo what the commands left behind in both halves."""
@@ -85,7 +84,7 @@ class Pair:
                 raise
 
     def _reference_step(self, command: Command) -> tuple[Outcome, list[Any]]:
-        if command.do != "kernel":
+        if command.do not in STORES and command.do not in READS:
             return self.reference.execute(command), []
         with self.reference.half.intervals.watching() as records:
             return self.reference.execute(command), records
@@ -99,8 +98,10 @@ class Pair:
         if command.bind is None or command.bind not in self.reference.names:
             return None
         theirs = self.subject.names[command.bind]
-        facts = [made(self.reference.names[command.bind]), _guarded(lambda: made(theirs))]
-        return None if facts[0] == facts[1] else f"made {command.bind}: {_parting(facts[0], facts[1])}"
+        facts = [made(self.reference.names[command.bind]), guarded(lambda: made(theirs))]
+        if facts[0] != facts[1]:
+            return f"made {command.bind}: {parting(facts[0], facts[1])}"
+        return self._contexts.routines(f"{command.bind}.routine")
 
     def _learn(self, command: Command) -> None:
         if command.bind is not None and command.bind in self.reference.names:
@@ -120,27 +121,18 @@ class Pair:
             self._watched[key] = name
             for driver, observer in zip((self.reference, self.subject), self._seen, strict=True):
                 observer.learn(name, driver.names[name])
+        self._contexts.learn(name)
 
     def _unwatch(self, name: str) -> None:
         for key in [key for key, watched in self._watched.items() if watched == name]:
             del self._watched[key]
         for observer in self._seen:
             observer.forget(name)
+        self._contexts.forget(name)
 
     def _observed(self, index: int, command: Command) -> Divergence | None:
         expected, actual = self.last_seen = self.looks()
-        if expected == actual:
-            return None
-        what = next(name for name in actual | expected if expected.get(name) != actual.get(name))
-        return Divergence(index, command, expected.get(what), actual.get(what), _observation(what, expected, actual))
-
-
-def _guarded(look: Callable[[], Observation]) -> Observation:
-    """What looking at the subject shows: that it failed, where it does."""
-    try:
-        return look()
-    except Exception as error:
-        return {"looking": f"failed with {type(error).__name__}: {error}"}
+        return differing(index, command, expected, actual)
 
 
 def _key(thing: Any) -> int:
@@ -170,18 +162,3 @@ def said(outcome: object) -> str:
         case Fault(error=error):
             return f"the exception {error}"
     return repr(outcome)
-
-
-def _parting(expected: object, actual: object) -> str:
-    if isinstance(expected, dict) and isinstance(actual, dict):
-        name = next(name for name in actual | expected if expected.get(name) != actual.get(name))
-        return f"{name} is {actual.get(name)!r}, not {expected.get(name)!r}"
-    return f"{actual!r}, not {expected!r}"
-
-
-def _observation(what: str, expected: Observation, actual: Observation) -> str:
-    before, after = expected.get(what), actual.get(what)
-    if isinstance(before, bytes) and isinstance(after, bytes) and len(before) == len(after):
-        at = next(index for index in range(len(before)) if before[index] != after[index])
-        return f"{what}: byte {at} is {after[at]:02x}, not {before[at]:02x} ({after.hex()}, not {before.hex()})"
-    return f"{what}: {after!r}, not {before!r}"

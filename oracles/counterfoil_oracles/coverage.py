@@ -18,7 +18,7 @@ import msgspec
 
 from counterfoil_spec.answers import Answer
 from counterfoil_spec.commands import Command, Outcome, Refused, Returned
-from counterfoil_spec.rules import registry
+from counterfoil_spec.rules import Rule, registry
 
 NEVER_PASSED: Final[dict[str, str]] = {
     "memory/backend-unavailable": "cuda(n) is accepted only where there is such a device",
@@ -27,6 +27,11 @@ NEVER_PASSED: Final[dict[str, str]] = {
 
 _ANSWER_RULES: Final = {answer.name: answer.rule for answer in Answer if answer is not Answer.DONE}
 _DOOR_RULES: Final = frozenset(answer.rule for answer in Answer if answer.refuses)
+
+
+def planned() -> list[Rule]:
+    """The rules that are stated and not enforced yet."""
+    return [rule for rule in registry().values() if rule.status == "planned"]
 
 
 def rule_of_outcome(command: Command, outcome: Outcome) -> str | None:

@@ -7,6 +7,8 @@ import shutil
 import tempfile
 from typing import Any
 
+from counterfoil_oracles.holdings import Compiled, Holdings
+
 
 class HarnessError(Exception):
     """The harness itself is wrong: a command that no driver knows, a subject that does not import."""
@@ -36,12 +38,13 @@ class OpenClaims:
 
 
 class Environment:
-    """One half, its named objects, and a private directory that is made when a file is first named."""
+    """One half, its named objects and what they leave behind, and a private directory made when a file is named."""
 
     def __init__(self, half: Any) -> None:
         self.half: Any = half
         self.names: dict[str, Any] = {}
         self.directory: str | None = None
+        self.holdings = Holdings(half)
 
     def named(self, name: str) -> Any:
         """The object of that name; UnboundName if no step made it."""
@@ -57,21 +60,27 @@ class Environment:
         return os.path.join(self.directory, name)
 
     def bind(self, name: str, made: Any) -> None:
-        """Give a name to an object; what had the name is forgotten."""
+        """Give a name to an object, two to what a compile makes; what had the name is forgotten."""
         if name in self.names:
             self.forget(name)
-        self.names[name] = made
+        if isinstance(made, Compiled):
+            self.names[name], self.names[f"{name}.routine"] = made
+        else:
+            self.names[name] = made
 
     def forget(self, name: str) -> None:
         """Drop a name; open claims are left first, so that nothing depends on when they are collected."""
         made = self.names.pop(name, None)
+        self.names.pop(f"{name}.routine", None)
         if isinstance(made, OpenClaims) and made.is_open:
             made.leave()
 
     def close(self) -> None:
-        """Leave open claims, forget every name, lift the host's budget, poison nothing, remove the directory."""
+        """Leave open claims, forget every name, release every context, lift the host's budget, poison nothing, remove
+        the directory."""
         for name in list(self.names):
             self.forget(name)
+        self.holdings.close()
         self.half.host().budget = None
         self.half.inspection.poison(None)
         if self.directory is not None:

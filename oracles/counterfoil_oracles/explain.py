@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from counterfoil_oracles.actions.contexts import context_facts, node_facts, routine_facts
 from counterfoil_oracles.compare import Divergence, Pair
 from counterfoil_oracles.coverage import rule_of_outcome
 from counterfoil_oracles.driver import Driver
 from counterfoil_oracles.environment import OpenClaims
+from counterfoil_oracles.observe import role
 from counterfoil_oracles.wording import outcome_words, words
 from counterfoil_spec.answers import DOOR_ORDER, Answer
 from counterfoil_spec.commands import Command, Outcome, Trace, references
@@ -91,8 +93,23 @@ def _facts(driver: Driver, command: Command) -> Iterator[str]:
             yield from _memory(driver, name, thing.buffer)
         elif hasattr(thing, "overlaps"):
             yield from _memory(driver, name, thing)
+        elif role(thing) == "context":
+            yield from _context(driver, name, thing)
+        elif hasattr(thing, "execution_deps"):
+            facts = routine_facts(driver.environment, thing)
+            told = (f"{what.replace('_', ' ')} {value}" for what, value in facts.items())
+            yield f"{name} is a routine: {', '.join(told)}"
         elif hasattr(thing, "submitted"):
             yield f"device {name} ({thing.name}) has performed {thing.reached} of {thing.submitted} submissions"
+
+
+def _context(driver: Driver, name: str, context: Any) -> Iterator[str]:
+    facts = context_facts(context)
+    yield f"{name} is {facts['name']} at depth {facts['lifecycle_depth']}, with {facts['ledger_records']} records"
+    for label, node in driver.names.items():
+        if role(node) == "node":
+            told = ", ".join(f"{what.replace('_', ' ')} {value}" for what, value in node_facts(context, node).items())
+            yield f"  {node.label} ({label}): {told}"
 
 
 def _memory(driver: Driver, name: str, buffer: Any) -> Iterator[str]:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from counterfoil_oracles.driver import Driver
 from counterfoil_spec.commands import Command
+
+COPIES: Final = frozenset({"copy_from"})
+"""Commands that may store what they recompute at a read."""
+
+STORES: Final = frozenset({"kernel", "run"}) | COPIES
+"""Commands that store what they compute."""
 
 
 def settle(records: list[Any], reference: Driver, subject: Driver, command: Command) -> str | None:
@@ -17,15 +23,45 @@ def settle(records: list[Any], reference: Driver, subject: Driver, command: Comm
     """
     for record in records:
         if any(accept is not None for accept in record.accepts):
-            theirs = subject.names[command.args["dst"]["ref"]]
-            difference = _take_over(record, theirs, reference.half.inspection, subject.half.inspection)
+            difference = _settle(record, reference, subject, command)
             if difference is not None:
                 return difference
     return None
 
 
-def _take_over(record: Any, theirs: Any, inspection: Any, their_inspection: Any) -> str | None:
-    ours, dtype = record.dst, record.dst.dtype
+def _settle(record: Any, reference: Driver, subject: Driver, command: Command) -> str | None:
+    inspections = (reference.half.inspection, subject.half.inspection)
+    if command.do == "kernel":
+        return _take_over(record, record.dst, subject.names[command.args["dst"]["ref"]], *inspections)
+    if command.do in COPIES:
+        ours, theirs = (_copied(driver, command) for driver in (reference, subject))
+        return _take_over(record, ours, theirs, *inspections)
+    for one, other in zip(_outputs(reference, command), _outputs(subject, command), strict=True):
+        if _same_memory(one.buffer, record.dst.buffer):
+            return _take_over(record, one, other, *inspections)
+    return None
+
+
+def _outputs(driver: Driver, command: Command) -> list[Any]:
+    """The arrays over the buffers that the run's routine writes."""
+    routine = driver.names[command.args["routine"]["ref"]]
+    found = [driver.half.inspection.array(routine.context, node) for node in routine.outputs]
+    if any(array.device.submitted > array.device.reached for array in found):
+        routine.context.sync()
+    return found
+
+
+def _copied(driver: Driver, command: Command) -> Any:
+    node = driver.names[command.args["node"]["ref"]]
+    return driver.half.inspection.array(driver.names[command.bind or ""], node)
+
+
+def _same_memory(one: Any, other: Any) -> bool:
+    return one.memory is other.memory and one.first == other.first
+
+
+def _take_over(record: Any, ours: Any, theirs: Any, inspection: Any, their_inspection: Any) -> str | None:
+    dtype = ours.dtype
     expected = int.from_bytes(inspection.memory_bytes(ours.buffer), "little")
     actual = int.from_bytes(their_inspection.memory_bytes(theirs.buffer), "little")
     mask = (1 << dtype.bits) - 1

@@ -8,6 +8,7 @@ from counterfoil_oracles.actions.buffers import state
 from counterfoil_oracles.actions.layouts import facts
 from counterfoil_oracles.environment import OpenClaims
 from counterfoil_spec.dtypes import Dtype
+from counterfoil_spec.programs.nodes import Node
 
 Observation = dict[str, object]
 
@@ -27,7 +28,8 @@ def made(thing: Any) -> Observation:
 
 
 def role(thing: Any) -> str:
-    """What an object is: array, buffer, layout, device, claims or dtype, by what it offers."""
+    """What an object is, by what it offers: array, buffer, layout, device, claims, dtype, node, tensor, context, or
+    another word of programs."""
     if isinstance(thing, OpenClaims):
         return "claims"
     if isinstance(thing, Dtype):
@@ -36,7 +38,15 @@ def role(thing: Any) -> str:
         return "array"
     if hasattr(thing, "overlaps"):
         return "buffer"
-    return "layout" if hasattr(thing, "strides") else "device"
+    if hasattr(thing, "strides"):
+        return "layout"
+    if isinstance(thing, Node):
+        return "node"
+    if hasattr(thing, "ledger_records"):
+        return "context"
+    if hasattr(thing, "grad") and hasattr(thing, "value"):
+        return "tensor"
+    return "device" if hasattr(thing, "submitted") else "word"
 
 
 class Observer:

@@ -47,7 +47,7 @@ def _needed(commands: Sequence[Command], last: int) -> list[Command]:
     wanted = set(references(commands[last].args))
     kept = [commands[last]]
     for command in reversed(commands[:last]):
-        if command.bind in wanted or command.do == "poison":
+        if wanted & _bound(command) or _is_kept(command):
             kept.append(command)
             wanted.update(references(command.args))
     return kept[::-1]
@@ -60,7 +60,7 @@ def _fewer(commands: list[Command], fails: Fails) -> list[Command]:
         at = 0
         while at < len(commands):
             # Without poison, fresh memory holds anything, and any two programs part there.
-            poison = [command for command in commands[at : at + size] if command.do == "poison"]
+            poison = [command for command in commands[at : at + size] if _is_kept(command)]
             candidate = _closed(commands[:at] + poison + commands[at + size :])
             if len(candidate) < len(commands) and candidate and fails(candidate):
                 commands = candidate
@@ -79,12 +79,23 @@ def _closed(commands: list[Command]) -> list[Command]:
         if command.do == "drop":
             names = [entry for entry in command.args["names"] if entry["ref"] in made]
             command = Command(do="drop", args={"names": names})
-            made.difference_update(entry["ref"] for entry in names)
+            made.difference_update(name for entry in names for name in (entry["ref"], f"{entry['ref']}.routine"))
         if all(name in made for name in references(command.args)) or command.do == "drop":
             kept.append(command)
-            if command.bind is not None:
-                made.add(command.bind)
+            made.update(_bound(command))
     return kept
+
+
+def _bound(command: Command) -> set[str]:
+    """The names that a command binds."""
+    if command.bind is None:
+        return set()
+    return {command.bind, f"{command.bind}.routine"} if command.do == "compile" else {command.bind}
+
+
+def _is_kept(command: Command) -> bool:
+    """Whether a program without the command would part anywhere: it says what fresh memory holds."""
+    return command.do == "poison" and "byte" in command.args
 
 
 def _simpler(commands: list[Command], fails: Fails) -> list[Command]:
@@ -112,6 +123,16 @@ def _variants(args: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if isinstance(entries, list) and len(entries) > 1:
             for at in range(len(entries)):
                 yield {**args, key: entries[:at] + entries[at + 1 :]}
+    for key in ("embedded", "code", "nodes", "owned", "requires", "values"):
+        entries = args.get(key)
+        if isinstance(entries, list) and len(entries) > 1 and key != "values":
+            for at in range(len(entries)):
+                yield {**args, key: entries[:at] + entries[at + 1 :]}
+        elif key == "values" and isinstance(entries, list) and any(entry != 1 for entry in entries):
+            yield {**args, key: [1] * len(entries)}
+    for key in ("name", "bindings", "transform", "allowances", "timing", "label"):
+        if key in args and "by" not in args:
+            yield {other: value for other, value in args.items() if other != key}
     if args.get("offset"):
         yield {**args, "offset": 0}
     if args.get("kind", "device") != "device":

@@ -65,7 +65,60 @@ _TEMPLATES: Final[dict[str, str]] = {
     "refused": "raise what {answer} refuses to {name} of {operands}",
     "of_float": "store {value} as {dtype}",
     "format_value": "print {value} of {dtype}",
+    "node": "make the node {label} of shape {shape}",
+    "node.require": "ask that {node} be {intent}",
+    "node.declare": "declare {node} {what}",
+    "symbol": "make the symbol {label} with bound {bound}",
+    "symbol.set": "bind {symbol} to {value}",
+    "comp": "write the comp {label}: {code}",
+    "comp.sequence": "put the comps {comps} in sequence",
+    "comp.facts": "ask what {comp} owns, contributes and resets",
+    "fragment": "name the {kind} fragment of {label}",
+    "lowered": "write the loops {body}",
+    "tensor": "make a tensor by {make} of {to}",
+    "forward": "take the forward code of {tensor}",
+    "grad_update": "take the gradient update of {loss}",
+    "zero_params_grads": "take the zeroing of the gradients of the parameters of {loss}",
+    "sgd_update": "take the parameter update of {loss} at rate {lr}",
+    "trainable": "ask which parameters {loss} trains",
+    "session.closure": "pass through a closure of the session (failing: {fail})",
+    "session.rewind": "rewind the session to its last closure",
+    "context": "make a root on {backend}",
+    "compile": "compile {comp} from {context}",
+    "run": "run {routine} from {context}",
+    "check_runnable": "ask whether {routine} may run from {context}",
+    "check_lineage_runnable": "ask whether the lineage lets {routine} run from {context}",
+    "check_launch_bindings": "check the bindings of {routine} in {context}",
+    "can_run": "ask whether what {routine} depends on has run",
+    "sync": "wait for the device of {context}",
+    "reuse": "make a reuse cell",
+    "save_history": "save the accumulation history of the root of {context}",
+    "restore_history": "put the accumulation history {history} back",
+    "rollback": "roll the run of {routine} back in {context}",
     "poison": "fill fresh memory with byte {byte}",
+    "poisoned": "ask what poisoned the lineage of {context}",
+    "copy_from": "copy {node} from {source} into {context}",
+    "from_host": "upload an array into {node} of {context}",
+    "set_values": "upload {values} into {node} of {context}",
+    "set_value": "upload {value} into element {index} of {node} of {context}",
+    "to_host": "read {node} from {context}",
+    "to_host_all": "read {nodes} from {context}",
+    "get_values": "read the values of {node} from {context}",
+    "get_value": "read element {index} of {node} from {context}",
+    "points_1d": "read the points of {node} from {context}",
+    "points_2d": "read the points of {node} in the plane from {context}",
+    "context.release": "release {context}",
+    "same_release_unit": "ask whether {context} and {other} are released together",
+    "adopt_ancestor": "let {context} adopt its ancestor {ancestor}",
+    "decide": "decide {nodes} {reading} below {context}",
+    "decide_readings": "decide {materialized} materialized, {inline} inline, {footprint} footprint below {context}",
+    "context.buffer": "take the array over {node} in {context}",
+    "context.facts": "look at {context}",
+    "explain_observability": "ask why {node} cannot be read from {context}",
+    "routine.facts": "look at {routine}",
+    "inject": "fail when the seam {seam} is passed (passing {pass})",
+    "census": "count pools and units",
+    "compile_count": "count compiles",
     "drop": "forget {names}",
 }
 
@@ -78,7 +131,11 @@ class _Arguments(dict[str, str]):
 def words(command: Command) -> str:
     """A command as a line for people: what it does, and the name its result gets."""
     told = {key: _shown(value) for key, value in command.args.items()}
-    if command.do == "kernel":
+    if command.do == "poison" and "context" in told:
+        text = f"poison the lineage of {told['context']} with the failure of {told['routine']}: {told['failure']}"
+    elif command.do == "copy_from" and command.args.get("into_merge_buffer"):
+        text = f"fill the merge buffer of {told['context']} with {told['node']} from {told['source']}"
+    elif command.do == "kernel":
         name = told.pop("name")
         text = f"run {name}({', '.join(f'{key} {value}' for key, value in told.items())})"
     else:

@@ -7,6 +7,16 @@ from counterfoil_reference import inspection, kernels
 from counterfoil_reference.arrays import Array, empty, from_buffer, from_values, host_array, transfer
 from counterfoil_reference.buffers import Buffer
 from counterfoil_reference.claims import Claims, claims
+from counterfoil_reference.contexts import (
+    Context,
+    Reuse,
+    Routine,
+    advances_to_next_backend,
+    backend_facts_of_name,
+    compiler_command,
+    host_capabilities,
+    same_backend,
+)
 from counterfoil_reference.devices import Device
 from counterfoil_reference.disk import Disk, disk
 from counterfoil_reference.door import door, refused
@@ -16,6 +26,7 @@ from counterfoil_reference.numbers import of_float
 from counterfoil_reference.places import cuda, host, simulated
 from counterfoil_reference.printing import format_value
 from counterfoil_reference.work import submit, submit_copy, submit_fill
+from counterfoil_spec import tensors as tensor
 from counterfoil_spec.answers import Answer
 from counterfoil_spec.dtypes import (
     Dtype,
@@ -46,6 +57,26 @@ from counterfoil_spec.expressions import Apply, Cast, Constant, Input
 from counterfoil_spec.interface import Access, MemoryKind
 from counterfoil_spec.limits import MAX_OPERANDS
 from counterfoil_spec.moves import Broadcast, Move, Permute, Range, Reshape, Slice, Window, WindowAxis
+from counterfoil_spec.programs.assignments import (
+    Accumulate,
+    Block,
+    Embed,
+    Fetch,
+    Fill,
+    Merge,
+    Offsets,
+    Read,
+    Row,
+    block,
+    in_sequence,
+)
+from counterfoil_spec.programs.comps import Comp, Fragment, comp, sequence
+from counterfoil_spec.programs.loops import Lowered
+from counterfoil_spec.programs.nodes import Intent, Node
+from counterfoil_spec.programs.placements import Mode, Observability, Placement
+from counterfoil_spec.programs.projections import Affine, Projections, affine, at, fixed
+from counterfoil_spec.programs.specs import parse, pointwise
+from counterfoil_spec.programs.symbols import Iterator, Symbol
 from counterfoil_spec.refusals import (
     BackendUnavailable,
     DeviceMemoryExhausted,
@@ -74,5 +105,10 @@ __all__ = [
     "Answer", "door", "refused", "max_operands", "kernels", "Input", "Constant", "Apply", "Cast",
     "Refusal", "InvalidArgument", "DoorRefusal", "UserError", "SessionError", "Failure", "Lost", "BackendUnavailable",
     "DeviceMemoryExhausted",
+    "Context", "Routine", "Reuse", "same_backend", "backend_facts_of_name", "host_capabilities", "compiler_command",
+    "advances_to_next_backend", "tensor",
+    "Node", "Intent", "Symbol", "Iterator", "Affine", "affine", "at", "fixed", "Projections", "parse", "pointwise",
+    "Read", "Merge", "Accumulate", "Fetch", "Fill", "Offsets", "Embed", "Row", "Block", "block", "in_sequence",
+    "Fragment", "Comp", "comp", "sequence", "Lowered", "Mode", "Placement", "Observability",
     "inspection",
 ]  # fmt: skip

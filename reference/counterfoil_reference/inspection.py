@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from counterfoil_reference.arrays import Array
 from counterfoil_reference.buffers import Buffer
+from counterfoil_reference.contexts import Context
+from counterfoil_reference.contexts.census import census, compile_count, inject, reset_peak
 from counterfoil_reference.devices import Device
 from counterfoil_reference.memory import Poison
 from counterfoil_spec.arguments import instance
+from counterfoil_spec.programs.nodes import Node
+
+__all__ = [
+    "array", "census", "compile_count", "inject", "live_bytes", "memory_bytes", "poison", "poke", "reset_peak",
+]  # fmt: skip
 
 
 def memory_bytes(buffer: Buffer) -> bytes:
@@ -31,3 +39,9 @@ def poison(byte: int | None) -> None:
 def live_bytes(device: Device) -> int:
     """Bytes of live memory the device made."""
     return instance("device", device, Device).live
+
+
+def array(context: Context, node: Node) -> Array | None:
+    """The array over the buffer the context binds for the node, released or not; None where it binds none."""
+    location = instance("context", context, Context).buffers.get(instance("node", node, Node))
+    return None if location is None else location.array

@@ -57,11 +57,12 @@ tensors    tensor{make, to?, ...}: make one of the functions of counterfoil_spec
            sgd_update{loss, lr, ...}; trainable{loss} -> labels; session.closure{fail?: text}; session.rewind{}
 contexts   context{backend: "cpu" | "cuda" | "hip" | "metal" | "auto", threads?, ordinal?, name?};
            compile{context, comp, bindings?, name?, transform?, prelowered?, reuse?} binds X and X.routine;
-           run{context, routine, timing?}; check_runnable, check_lineage_runnable, check_launch_bindings
-           {context, routine}; can_run{context, routine} -> bool; sync{context}; reuse{};
+           run{context, routine, timing?}; check_runnable{context, routine}; check_lineage_runnable{context, routine};
+           check_launch_bindings{context, routine}; can_run{context, routine} -> bool; sync{context}; reuse{};
            lowered{body: [..]}; save_history{context}; restore_history{history};
            rollback{context, routine}; poison{context, routine, failure}; poisoned{context} -> text or null;
-           copy_from{context, source, node, into_merge_buffer?}; from_host{context, node, values} (padded layout);
+           copy_from{context, source, node, into_merge_buffer?};
+           from_host{context, node, values, dtype?, shape?} (the node's dtype and padded layout unless given);
            set_values{context, node, values}; set_value{context, node, index, value};
            to_host{context, node} -> values; to_host_all{context, nodes} -> [values];
            get_values{context, node} -> values; get_value{context, node, index};
@@ -71,7 +72,8 @@ contexts   context{backend: "cpu" | "cuda" | "hip" | "metal" | "auto", threads?,
            decide_readings{context, materialized, inline, footprint, skip_empty?};
            context.buffer{context, node} binds the array over the node's buffer in place;
            context.facts{context, nodes} -> {name, lifecycle_depth, ledger_records, and per node label: written, mem,
-           initialized, placement, observability, placeholder, stored_components};
+           initialized, placement, observability, placeholder, stored_components}, with {refused: rule} for a
+           question that is refused; explain_observability{context, node} -> text or null;
            routine.facts{routine} -> {name, inputs, outputs, shared_reads, bindings, deps (names)};
            inject{seam, pass}: the pass-th time the seam is passed from now, RuntimeError("injected"); pass 0: no more;
            census{} -> the counters; compile_count{} -> compiles since the driver began

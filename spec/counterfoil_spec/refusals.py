@@ -61,6 +61,11 @@ class UserError(Refusal):
 class SessionError(Refusal):
     """A program is built as the frontend does not allow; ``tensor`` names where."""
 
+    @property
+    def tensor(self) -> str:
+        """The label of the tensor at fault."""
+        return str(self.subjects["tensor"])
+
 
 class Failure(Refusal, RuntimeError):
     """An operation's dependencies do not hold."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final, Literal
@@ -46,7 +46,23 @@ class Rule:
 
     def render(self, subjects: Mapping[str, object]) -> str:
         """The refusal's text for those subjects."""
-        return self.message.format_map(subjects)
+        return self.message.format_map({name: _worded(value) for name, value in subjects.items()})
+
+
+def _worded(value: object) -> object:
+    """A subject in a sentence: names joined by commas, ``[name, ...]`` as ``name (...)``; other values as they are."""
+    if not isinstance(value, (list, tuple)) or not value or all(isinstance(entry, int) for entry in value):
+        return value
+    if all(isinstance(entry, str) for entry in value):
+        return ", ".join(value)
+    if all(isinstance(entry, (list, tuple)) and entry and isinstance(entry[0], str) for entry in value):
+        return ", ".join(_detailed(entry) for entry in value)
+    return value
+
+
+def _detailed(entry: Sequence[object]) -> str:
+    details = [str(_worded(detail)) for detail in entry[1:] if detail not in (None, [], ())]
+    return f"{entry[0]} ({', '.join(details)})" if details else str(entry[0])
 
 
 def rule_of(rule_id: str) -> Rule:

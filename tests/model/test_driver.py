@@ -35,7 +35,7 @@ def ref(name: str) -> dict[str, str]:
 def documented() -> set[str]:
     """The commands that the trace format documents."""
     table = (commands.__doc__ or "").split("Commands (")[1].split("``buffer`` wherever")[0]
-    names = re.findall(r"(?:^[a-z]+ +|; |, | +)([a-z_]+(?:\.[a-z_]+)?)\{", table, re.MULTILINE)
+    names = re.findall(r"(?:^[a-z]+ +|; |, | +)([a-z_][a-z_0-9]*(?:\.[a-z_]+)?)\{", table, re.MULTILINE)
     return set(names)
 
 

@@ -16,6 +16,7 @@ from counterfoil_spec.rules import registry
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES: list[dict[str, Any]] = tomllib.loads((ROOT / "docs/sources.toml").read_text("utf-8"))["sentence"]
 COMMITTED: dict[str, Any] = tomllib.loads((ROOT / "tests/model/seed_sentences.toml").read_text("utf-8"))
+CONTEXT: dict[str, Any] = tomllib.loads((ROOT / "tests/model/context_paragraphs.toml").read_text("utf-8"))
 
 DEMANDS = re.compile(r"\b(raises?|must|never|only|unless|at most)\b", re.IGNORECASE)
 DECISION = re.compile(r"[A-Z]\d+")
@@ -38,8 +39,8 @@ def copies_beside_the_checkout() -> Iterator[bytes]:
 
 
 def unknown(citations: Iterable[str]) -> list[str]:
-    """The citations that are neither a line of the seed with words (``seed:123``) nor a decision (``A3``)."""
-    lines = {f"seed:{line}" for line in COMMITTED["lines"]}
+    """The citations that are neither a line with words (``seed:123``, ``context:37``) nor a decision (``A3``)."""
+    lines = {f"seed:{line}" for line in COMMITTED["lines"]} | {f"context:{line}" for line in CONTEXT["paragraphs"]}
     return [cited for cited in citations if cited not in lines and not DECISION.fullmatch(cited)]
 
 

@@ -27,10 +27,13 @@ from counterfoil_spec.theorems import (
     Obligation,
     Theorem,
     Twin,
+    any_order,
     bitcast,
     bounds,
+    delivery,
     distinct,
     door,
+    histories,
     moves,
     overlap,
     placement,
@@ -40,7 +43,9 @@ from counterfoil_spec.theorems import (
 )
 from counterfoil_spec.theorems.induction import Symbols, symbols
 
-SUBJECTS = (spans, moves, reshape, distinct, bitcast, bounds, ranges, placement, overlap, door)
+SUBJECTS = (
+    spans, moves, reshape, distinct, bitcast, bounds, ranges, placement, overlap, door, histories, delivery, any_order
+)  # fmt: skip
 QUESTIONS = [obligation for theorem in THEOREMS for obligation in theorem.obligations]
 
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <structmember.h>
 
+#include "contexts.h"
 #include "counterfoil_native.h"
 #include "kernel.h"
 #include "owner.h"
@@ -556,7 +557,7 @@ static int module_exec(PyObject *module) {
     if (encoding_name == NULL) encoding_name = PyUnicode_InternFromString("_encoding");
     if (encoding_name == NULL) return -1;
     if (add_type(module, "Handle", &handle_spec) != 0 || add_type(module, "_Bound", &bound_spec) != 0) return -1;
-    return cf_add_owners(module);
+    return cf_add_owners(module) != 0 ? -1 : cf_add_contexts(module);
 }
 
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from counterfoil_oracles.actions import arrays, buffers, devices, door, layouts
+from counterfoil_oracles.actions import arrays, buffers, contexts, devices, door, layouts, programs, tensors
 from counterfoil_oracles.actions.arguments import Action
 
 MAKES: Final[dict[str, Action]] = {
-    **devices.MAKES, **buffers.MAKES, **layouts.MAKES, **arrays.MAKES, **door.MAKES,
+    **devices.MAKES, **buffers.MAKES, **layouts.MAKES, **arrays.MAKES, **door.MAKES, **programs.MAKES,
+    **tensors.MAKES, **contexts.MAKES,
 }  # fmt: skip
 
 ANSWERS: Final[dict[str, Action]] = {
-    **devices.ANSWERS, **buffers.ANSWERS, **layouts.ANSWERS, **arrays.ANSWERS, **door.ANSWERS,
+    **devices.ANSWERS, **buffers.ANSWERS, **layouts.ANSWERS, **arrays.ANSWERS, **door.ANSWERS, **programs.ANSWERS,
+    **tensors.ANSWERS, **contexts.ANSWERS,
 }  # fmt: skip
 
 MAY_MAKE: Final = frozenset({"buffer.borrow", "layout.move", "array.move", "array.bitcast", "array.borrow"})

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from counterfoil_oracles.actions.arguments import Action, Args, all_named, expression_of, named
+from counterfoil_oracles.actions.contexts import poison_lineage
 from counterfoil_oracles.actions.devices import increment
 from counterfoil_oracles.environment import Environment
 from counterfoil_spec.answers import Answer
@@ -81,7 +82,11 @@ def _kernel(env: Environment, args: Args) -> str:
 
 
 def _poison(env: Environment, args: Args) -> None:
-    env.half.inspection.poison(args["byte"])
+    """Fresh memory, or, where a context is named, its lineage."""
+    if "context" in args:
+        poison_lineage(env, args)
+    else:
+        env.half.inspection.poison(args["byte"])
 
 
 def _drop(env: Environment, args: Args) -> None:

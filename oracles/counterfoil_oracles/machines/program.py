@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
 from counterfoil_oracles.compare import Divergence, Pair
 from counterfoil_oracles.coverage import Coverage
+from counterfoil_oracles.driver import Driver
 from counterfoil_oracles.machines.choices import Chooser
 from counterfoil_oracles.machines.histogram import Histogram, situations
 from counterfoil_oracles.machines.world import Plan, World
@@ -33,9 +35,10 @@ class Program:
         chooser: Chooser,
         histogram: Histogram,
         coverage: Coverage | None = None,
+        world: Callable[[Driver, Chooser], World] = World,
     ) -> None:
         self.pair = Pair(reference, subject)
-        self.world = World(self.pair.reference, chooser)
+        self.world = world(self.pair.reference, chooser)
         self.histogram = histogram
         self.coverage = coverage
         self.steps: list[Step] = []
@@ -54,7 +57,7 @@ class Program:
     @property
     def trace(self) -> Trace:
         """What ran so far."""
-        return Trace(Header(title="a program of the array machine"), list(self.steps))
+        return Trace(Header(title="a program of the machine"), list(self.steps))
 
     def close(self) -> None:
         """Undo what the program left behind in both halves."""

@@ -163,12 +163,12 @@ def refs(names: list[str]) -> list[dict[str, str]]:
     return [ref(name) for name in names]
 
 
-def do(what: str, **args: Any) -> Plan[Outcome]:
+def do(what: str, /, **args: Any) -> Plan[Outcome]:
     """Run one command that binds nothing."""
     return (yield Command(do=what, args=args))
 
 
-def make(world: World, prefix: str, what: str, **args: Any) -> Plan[str | None]:
+def make(world: World, prefix: str, what: str, /, **args: Any) -> Plan[str | None]:
     """Run one command that makes an object; its name, or None where it made nothing."""
     name = world.fresh(prefix)
     yield Command(do=what, args=args, bind=name)

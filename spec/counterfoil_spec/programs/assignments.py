@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from counterfoil_spec.arguments import instance, text
 from counterfoil_spec.programs.nodes import Node
-from counterfoil_spec.programs.operators import ARITY, BINARY
+from counterfoil_spec.programs.operators import ARITY, BINARY, FLOATS_ONLY
 from counterfoil_spec.programs.projections import Projections, greatest_extent
 from counterfoil_spec.programs.symbols import Symbol
 from counterfoil_spec.refusals import refuse
@@ -52,6 +52,8 @@ class Accumulate:
         """Refuses programs/operator, compile/shape-mismatch: as many operands and indices as the words ask."""
         if self.accumulator not in BINARY or self.operation not in ARITY:
             raise refuse("programs/operator", operator=f"{self.accumulator}, {self.operation}")
+        if self.operation in FLOATS_ONLY and self.target.dtype.float_format is None:
+            raise refuse("programs/operator", operator=f"{self.operation} of {self.target.dtype.name}")
         if len(self.operands) != ARITY[self.operation] or len(self.projections.operands) != len(self.operands):
             raise refuse("programs/operator", operator=f"{self.operation} of {len(self.operands)} operands")
         indexed = [(self.target, self.projections.target)]
@@ -104,6 +106,15 @@ class Fetch:
 
     target: Node
     definition: Definition
+
+    def __post_init__(self) -> None:
+        """Refuses arrays/values-count (a Fill of another number of values) and programs/slice-shape (a Row)."""
+        if isinstance(self.definition, Fill) and len(self.definition.values) != self.target.size:
+            raise refuse("arrays/values-count", values=len(self.definition.values), shape=self.target.shape)
+        if isinstance(self.definition, Row):
+            parent = self.definition.parent
+            if parent.rank == 0 or parent.shape[1:] != self.target.shape:
+                raise refuse("programs/slice-shape", node=self.target.label, parent=parent.label)
 
 
 @dataclass(frozen=True, slots=True)

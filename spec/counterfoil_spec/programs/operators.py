@@ -24,6 +24,9 @@ ARITY: Final[dict[str, int]] = {
     **dict.fromkeys(UNARY, 1), **dict.fromkeys(BINARY, 2), **dict.fromkeys(TERNARY, 3)
 }  # fmt: skip
 
+FLOATS_ONLY: Final = frozenset({"exp", "log", "exp2", "log2", "sin", "cos", "sqrt", "recip_sqrt", "tanh"})
+"""The operators that integer nodes do not take."""
+
 NEUTRAL: Final[dict[str, float]] = {
     **dict.fromkeys(BINARY, 0.0),
     "mul": 1.0,

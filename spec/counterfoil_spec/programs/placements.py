@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -62,3 +63,25 @@ class Observability(enum.Enum):
     def readable(self) -> bool:
         """Whether ``to_host`` serves it."""
         return self in (Observability.STORED, Observability.HOST_INIT, Observability.RECOMPUTABLE)
+
+
+def placeholder(kind: Observability, path: Sequence[str]) -> str | None:
+    """What printers show for a node that cannot be read, None for a readable one.
+
+    ``path``: labels from the node to what the reason stands for (docs/contexts.md, section 6).
+    """
+    alone, last = len(path) == 1, path[-1] if path else ""
+    match kind:
+        case Observability.LOCAL:
+            reason = "placed Local" if alone else f"reads Local {last}"
+        case Observability.ALIASED:
+            reason = "buffer reused" if alone else f"reads reused {last}"
+        case Observability.MERGE:
+            reason = f"reads the merge buffer of {last}"
+        case Observability.LAUNCH_BOUND:
+            reason = f"depends on {last}"
+        case Observability.NEEDS_CONTEXT:
+            reason = "not in the context" if alone else f"reads absent {last}"
+        case _:
+            return None
+    return f"<unobservable: {reason}>"

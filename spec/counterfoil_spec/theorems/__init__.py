@@ -9,7 +9,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from counterfoil_spec.theorems import bitcast, bounds, distinct, door, moves, overlap, placement, ranges, reshape, spans
+from counterfoil_spec.theorems import (
+    any_order,
+    bitcast,
+    bounds,
+    delivery,
+    distinct,
+    door,
+    histories,
+    moves,
+    overlap,
+    placement,
+    ranges,
+    reshape,
+    spans,
+)
 from counterfoil_spec.theorems.induction import Induction, Lemma, Obligation, Step, Theorem, Twin
 
 THEOREMS: Final[tuple[Theorem, ...]] = (
@@ -23,6 +37,9 @@ THEOREMS: Final[tuple[Theorem, ...]] = (
     *placement.THEOREMS,
     *overlap.THEOREMS,
     *door.THEOREMS,
+    *histories.THEOREMS,
+    *delivery.THEOREMS,
+    *any_order.THEOREMS,
 )
 
 __all__ = ["THEOREMS", "Induction", "Lemma", "Obligation", "Step", "Theorem", "Twin"]

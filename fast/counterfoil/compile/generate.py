@@ -1,0 +1,48 @@
+"""Kernels of the loop IR to a loaded C function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from counterfoil.compile import cache
+from counterfoil.compile.buffers import offset
+from counterfoil.compile.decisions import Plan
+from counterfoil.compile.module import Kernel, load
+from counterfoil.compile.ranges import check_lowered
+from counterfoil.compile.source import source
+from counterfoil.compile.toolchain import find_compiler, optimisation_level
+from counterfoil_spec.programs.loops import Lowered
+from counterfoil_spec.refusals import refuse
+
+NO_COMPILER = "no C compiler was found (CC, cc, gcc, clang)"
+"""Why the backend is not available where nothing compiles."""
+
+
+def generate(segments: Sequence[Lowered], plan: Plan) -> Kernel:
+    """The machine code of a plan's kernels, taken from the cache or compiled.
+
+    Refuses compile/index-range (kernels of a transform), memory/backend-unavailable where there is no compiler. A
+    compiler that fails is a bug: toolchain.CompilerFailed.
+    """
+    for segment in segments:
+        if segment is not plan.lowered:
+            check_lowered(segment)
+    try:
+        text = source(segments, plan.arguments, plan.symbols)
+    finally:
+        offset.cache_clear()  # whose keys would keep the nodes of dropped programs alive
+    return compiled(text)
+
+
+def compiled(text: str) -> Kernel:
+    """A C source, compiled unless the cache has it, and loaded."""
+    compiler = find_compiler()
+    if compiler is None:
+        raise refuse("memory/backend-unavailable", backend="cc", why=NO_COMPILER)
+    level = optimisation_level()
+    name = cache.digest(text, compiler, level)
+    found = cache.find(name)
+    kernel = None if found is None else load(found, text)
+    if kernel is None:
+        kernel = Kernel(cache.build(name, text, compiler, level), text)
+    return kernel

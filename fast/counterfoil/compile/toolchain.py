@@ -1,0 +1,96 @@
+"""The system's C compiler: which one, its command line, and running it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+FLAGS: Final = (
+    "-std=gnu11", "-march=native", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off",
+    "-fopenmp-simd", "-w",
+)  # fmt: skip
+"""Flags of every compile. No flag lets the compiler reassociate, contract or flush; errno and traps are not looked at."""
+
+LEVEL_VARIABLE: Final = "COUNTERFOIL_CC_LEVEL"
+"""Environment variable: another optimisation level (-O1 for comparing what the optimiser does)."""
+
+
+class CompilerFailed(Exception):
+    """The compiler refused a source of ours: a bug of this package, never a refusal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """``command``: the program and the words it always gets. ``identity``: what tells its output from another's."""
+
+    command: tuple[str, ...]
+    identity: str
+
+    def line(self, source: Path, library: Path, level: str) -> list[str]:
+        """The command line that makes a shared library of a source."""
+        return [*self.command, level, *FLAGS, str(source), "-o", str(library), "-lm"]
+
+    def build(self, source: Path, library: Path, level: str) -> None:
+        """Compile; raises CompilerFailed with the command and what it said."""
+        line = self.line(source, library, level)
+        done = subprocess.run(line, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise CompilerFailed(f"{shlex.join(line)} failed:\n{done.stderr}")
+
+
+def optimisation_level() -> str:
+    """The level of this process's compiles."""
+    return os.environ.get(LEVEL_VARIABLE, "-O3")
+
+
+def find_compiler() -> Compiler | None:
+    """``CC`` if it is set, else the first of cc, gcc, clang on the path; None where there is none."""
+    named = os.environ.get("CC", "")
+    for words in _candidates(named):
+        found = _known(tuple(words), os.environ.get("PATH", ""))
+        if found is not None:
+            return found
+    return None
+
+
+def compiler_command() -> str | None:
+    """The compiler's command as one would type it, None where there is none."""
+    found = find_compiler()
+    return None if found is None else shlex.join(found.command)
+
+
+def _candidates(named: str) -> Iterator[list[str]]:
+    if named.strip():
+        yield shlex.split(named)
+    else:
+        yield from (["cc"], ["gcc"], ["clang"])
+
+
+@lru_cache(maxsize=16)
+def _known(words: tuple[str, ...], path: str) -> Compiler | None:
+    program = shutil.which(words[0], path=path)
+    if program is None:
+        return None
+    real = Path(program).resolve()
+    facts = real.stat()
+    identity = f"{real} {facts.st_size} {facts.st_mtime_ns} {platform.machine()} {_processor()}"
+    return Compiler((program, *words[1:]), identity)
+
+
+@lru_cache(maxsize=1)
+def _processor() -> str:
+    """What -march=native depends on, where the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines()
+    except OSError:
+        return platform.processor()
+    kept = ("model name", "flags", "Features", "CPU part", "cpu family", "model")
+    return "; ".join(line for line in lines if line.split(":")[0].strip() in kept)

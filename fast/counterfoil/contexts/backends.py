@@ -1,0 +1,172 @@
+"""Backends and their devices: what the roots of a device share, and which backend a root is on (context:19-29)."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Final
+
+from counterfoil._native import ffi, lib
+from counterfoil.buffers import Buffer, allocate
+from counterfoil.compile import NO_COMPILER, compiler_command
+from counterfoil.contexts.workers import Worker
+from counterfoil.devices import host
+from counterfoil_spec.arguments import integer, text, within
+from counterfoil_spec.programs.nodes import Node
+from counterfoil_spec.refusals import BackendUnavailable, Refusal, refuse
+
+if TYPE_CHECKING:
+    from counterfoil.contexts.pools import Location
+
+BACKENDS: Final = ("cc", "multidev_cc", "cuda", "hip", "metal")
+"""The names of backends."""
+
+_AUTO: Final = ("metal", "cuda", "hip", "cc")
+"""What auto tries, in this order."""
+
+_MOST_THREADS: Final = 2**16
+_WORKERS: Final = 2
+"""Devices of a multidev_cc root that auto makes."""
+
+SERVICES: Final = ffi.new("cf_services *")
+"""What generated code may call; null where there is none."""
+
+
+class Slab:
+    """The merge buffer of a device: its bytes, and a number unique to the fill they are of (context:101, C18)."""
+
+    def __init__(self) -> None:
+        self.buffer: Buffer | None = None
+        self.c = ffi.new("cf_slab *")
+
+    def reserve(self, nbytes: int) -> None:
+        """Grow to at least that many bytes, keeping what it holds; refuses memory/exhausted."""
+        old = self.buffer
+        if old is not None and old.nbytes >= nbytes:
+            return
+        grown = allocate(host(), nbytes)
+        if old is not None:
+            grown.bytes()[: old.nbytes] = old.bytes()
+        self.buffer = grown
+        self.c.data = grown.memory.c.base
+
+
+class ContextDevice:
+    """One device of one backend: what its roots share. Its memory is the host's.
+
+    ``literals``: where constants with host data lie, by node. ``worker``: runs what is dispatched to it, in order, on a
+    thread of its own; None where run itself does. ``guard``: for the constants and the slab.
+    """
+
+    def __init__(self, backend: str, ordinal: int) -> None:
+        self.backend = backend
+        self.ordinal = ordinal
+        self.literals: dict[Node, Location] = {}
+        self.slab = Slab()
+        self.live_bytes = 0
+        self.worker = Worker(f"{backend}:{ordinal}") if backend == "multidev_cc" else None
+        self.guard = threading.RLock()
+
+    def wait(self) -> None:
+        """Block until nothing dispatched to the device is left to do."""
+        if self.worker is not None:
+            self.worker.wait()
+
+    def __repr__(self) -> str:
+        return f"{self.backend}:{self.ordinal}"
+
+
+_devices: Final[dict[tuple[str, int], ContextDevice]] = {}
+_guard: Final = threading.Lock()
+
+
+def fill_services() -> None:
+    """Offer generated code the BLAS that was adopted, and loops over threads; called once, at import."""
+    if lib.cf_blas_present():
+        SERVICES.sgemm, SERVICES.dgemm = lib.cf_blas_sgemm, lib.cf_blas_dgemm
+    threads = thread_count()
+    if threads > 1:
+        lib.cf_parallel_use(threads)
+        SERVICES.parallel_for = lib.cf_parallel_for
+
+
+def thread_count() -> int:
+    """How many threads a loop of generated code takes: COUNTERFOIL_THREADS, else the cores this process may use."""
+    asked = os.environ.get("COUNTERFOIL_THREADS", "")
+    if asked.isascii() and asked.isdigit() and 1 <= int(asked) <= _MOST_THREADS:
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def device_of(backend: str, ordinal: int, devices: int) -> ContextDevice:
+    """The device of that ordinal, always the same object; refuses contexts/ordinal, memory/backend-unavailable."""
+    ordinal = integer("ordinal", ordinal)
+    if not 0 <= ordinal < devices:
+        raise refuse("contexts/ordinal", backend=backend, ordinal=ordinal, devices=devices)
+    _require_compiler(backend)
+    with _guard:
+        found = _devices.get((backend, ordinal))
+        if found is None:
+            found = _devices[backend, ordinal] = ContextDevice(backend, ordinal)
+    return found
+
+
+def devices_of(backend: str) -> list[ContextDevice]:
+    """The devices of a backend that were asked for so far, by ordinal."""
+    with _guard:
+        return [device for (name, _), device in sorted(_devices.items()) if name == backend]
+
+
+def cpu_device(threads: int, ordinal: int) -> ContextDevice:
+    """The device of a CPU root: cc, or with several threads multidev_cc (context:25)."""
+    threads = within("threads", integer("threads", threads), 1, _MOST_THREADS)
+    return device_of("cc", ordinal, 1) if threads == 1 else device_of("multidev_cc", ordinal, threads)
+
+
+def unavailable(backend: str, ordinal: int) -> Refusal:
+    """The refusal memory/backend-unavailable of a backend that this installation does not have."""
+    integer("ordinal", ordinal)
+    called = "Metal" if backend == "metal" else backend.upper()
+    why = f"the {called} backend is not part of this installation"
+    return refuse("memory/backend-unavailable", backend=backend, why=why)
+
+
+def known(name: object) -> str:
+    """A backend's name, parsed; refuses contexts/unknown-backend (context:95)."""
+    name = text("backend", name)
+    if name not in BACKENDS:
+        raise refuse("contexts/unknown-backend", name=name)
+    return name
+
+
+def advances_to_next_backend(failure: BaseException) -> bool:
+    """Whether auto goes on to the next backend after this failure: only BackendUnavailable (context:29)."""
+    return isinstance(failure, BackendUnavailable)
+
+
+def automatic(backend: str | None) -> ContextDevice:
+    """The device of the backend asked for, else of COUNTERFOIL_BACKEND's, else of the first available (context:27).
+
+    Refuses contexts/unknown-backend, contexts/none-available; a backend that was named fails with its own failure.
+    """
+    asked = backend if backend is not None else os.environ.get("COUNTERFOIL_BACKEND") or None
+    if asked is not None:
+        return _named(known(asked))
+    for name in _AUTO:
+        try:
+            return _named(name)
+        except Exception as failure:
+            if not advances_to_next_backend(failure):
+                raise
+    raise refuse("contexts/none-available", tried=list(_AUTO))
+
+
+def _named(name: str) -> ContextDevice:
+    if name in ("cc", "multidev_cc"):
+        return cpu_device(1 if name == "cc" else _WORKERS, 0)
+    raise unavailable(name, 0)
+
+
+def _require_compiler(backend: str) -> None:
+    if compiler_command() is None:
+        raise refuse("memory/backend-unavailable", backend=backend, why=NO_COMPILER)

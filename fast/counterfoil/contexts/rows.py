@@ -1,0 +1,79 @@
+"""What a context says of its device and backend (context:9, context:83-97, context:156, context:170)."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from typing import TYPE_CHECKING
+
+from counterfoil._native import lib
+from counterfoil.compile import compiler_command, find_compiler
+from counterfoil.contexts import backends
+from counterfoil_spec.limits import POOL_ALIGNMENT, POOL_CAP
+from counterfoil_spec.programs.nodes import PROGRAM_DTYPES
+
+if TYPE_CHECKING:
+    from counterfoil.contexts.backends import ContextDevice
+    from counterfoil.contexts.surface import Context
+
+_LIMITS = ("threads_per_group", "group_memory_bytes", "grid_x", "grid_y", "grid_z")
+
+
+def static_properties(device: ContextDevice) -> list[dict[str, object]]:
+    """One row per device of the backend known so far: its name, ordinal and what computes there (context:85)."""
+    return [
+        {"name": repr(each), "ordinal": each.ordinal, "processor": _processor(), "cores": os.cpu_count()}
+        for each in backends.devices_of(device.backend)
+    ]
+
+
+def device_identity(device: ContextDevice) -> dict[str, object]:
+    """The device as a machine of its kind: host, processor, the compiler of routines (context:87)."""
+    found = find_compiler()
+    toolchain = None if found is None else found.identity
+    return {"backend": device.backend, "host": platform.machine(), "processor": _processor(), "toolchain": toolchain}
+
+
+def hardware_limits() -> dict[str, int | None]:
+    """No limits: CPU devices bind no hardware axes (context:89)."""
+    return dict.fromkeys(_LIMITS)
+
+
+def codegen_capabilities() -> dict[str, object]:
+    """What generated code computes in, and what it may call (context:91)."""
+    dtypes = [dtype.name for dtype in PROGRAM_DTYPES]
+    return {"dtypes": dtypes, "generates": True, "blas": bool(lib.cf_blas_present())}
+
+
+def backend_facts(name: str) -> dict[str, object]:
+    """What a backend is, by name; refuses contexts/unknown-backend (context:93, context:95)."""
+    name = backends.known(name)
+    return {
+        "name": name,
+        "available": name in ("cc", "multidev_cc") and compiler_command() is not None,
+        "asynchronous": name != "cc",
+        "frees_pools": True,
+        "pool_cap": POOL_CAP,
+        "pool_alignment": POOL_ALIGNMENT,
+    }
+
+
+def debug_info(device: ContextDevice) -> dict[str, object]:
+    """What the device holds now (context:170)."""
+    return {"backend": device.backend, "ordinal": device.ordinal, "live_bytes": device.live_bytes}
+
+
+def host_capabilities() -> dict[str, str]:
+    """What this host offers, no device opened (context:9)."""
+    compiler, python = compiler_command() or "none", sys.version.split()[0]
+    return {"processor": _processor(), "system": platform.system(), "python": python, "compiler": compiler}
+
+
+def same_backend(a: Context, b: Context) -> bool:
+    """Whether both contexts are on one backend (context:97)."""
+    return a.device.backend == b.device.backend
+
+
+def _processor() -> str:
+    return platform.processor() or platform.machine()

@@ -1,0 +1,119 @@
+"""Run: every call that the base class of values hands on (docs/contexts.md, section 4)."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+from counterfoil._native import ffi, lib
+from counterfoil.contexts import faults
+from counterfoil.contexts.roots import both_entered
+from counterfoil.contexts.routines import Routine
+from counterfoil.contexts.values import derived
+from counterfoil.timeline import Order
+from counterfoil_spec.arguments import instance, integer
+from counterfoil_spec.refusals import refuse
+
+if TYPE_CHECKING:
+    from counterfoil.contexts.surface import Context
+
+_STANDING = ffi.typeof("cf_standing *")
+_UNASSIGNED = -(2**63)
+_MOST = 2**63 - 1
+
+
+def run(value: Context, routine: object, timing: bool) -> Context:
+    """Execute the routine; the value with its outputs marked initialized, where it binds the same locations (C15)."""
+    called = instance("routine", routine, Routine)
+    with prepared(value, called) as (flags, bindings):
+        if timing:
+            flags |= lib.CF_RUN_TIMING
+        if value.device.worker is None:
+            _run_now(value, called, flags, bindings)
+        else:
+            _run_later(value, called, flags, bindings)
+    return _marked(value, called)
+
+
+@contextlib.contextmanager
+def prepared(value: Context, routine: Routine) -> Generator[tuple[int, Any]]:
+    """The checks that look at no record, then both roots entered: the flags of the run and its bindings' values.
+
+    Refuses run/other-device, run/fragment-not-owned.
+    """
+    if value.device is not routine.context.device:
+        raise refuse("run/other-device", routine=routine.name)
+    with both_entered(value._root, routine.context._root):
+        faults.check_fragments(value, routine)
+        yield (lib.CF_RUN_FORKED if is_live_fork(value, routine) else 0), binding_values(routine)
+
+
+def is_live_fork(value: Context, routine: Routine) -> bool:
+    """Whether the value's unit, or an ancestor of it, is a live fork that reaches all the routine's pools (C14)."""
+    pools = routine._tables.pools
+    units = (value._unit, *value._unit.ancestors)
+    return any(
+        unit.is_fork and not unit.released and all(unit.reaches(pool) for pool in pools) for unit in units
+    )
+
+
+def binding_values(routine: Routine) -> Any:
+    """What the routine's symbols hold now, in the order of its tables; a value of no 64 bits by the nearest one."""
+    values = [symbol.value for symbol in routine._symbols]
+    held = [_UNASSIGNED if each is None else max(min(integer("value", each), _MOST), -_MOST) for each in values]
+    return ffi.new("int64_t[]", held) if held else ffi.NULL
+
+
+def _run_now(value: Context, routine: Routine, flags: int, bindings: Any) -> None:
+    place = ffi.new("int64_t *")
+    standing = ffi.cast(_STANDING, value._standing)
+    c = routine._tables.c
+    while True:
+        answer = lib.cf_routine_run(standing, c, bindings, flags, place)
+        if answer == lib.CF_RUN_FINE:
+            return
+        if answer != lib.CF_RUN_PENDING:
+            raise faults.refusal(value, routine, answer, place[0])
+        _reach(routine)
+
+
+def _reach(routine: Routine) -> None:
+    """Perform the pending work of the pools that must come first; refuses memory/lost."""
+    tables = routine._tables
+    uses = [(pool.buffer, bool(tables.c.writing[position])) for position, pool in enumerate(tables.pools)]
+    for buffer, writing in uses:
+        buffer.require_found(writing)
+    for buffer, writing in uses:
+        buffer.reach(writing)
+
+
+def _run_later(value: Context, routine: Routine, flags: int, bindings: Any) -> None:
+    """Checks and books now, the work when the device's worker gets to it: with the values the bindings hold now."""
+    worker = value.device.worker
+    assert worker is not None
+    place, tables = ffi.new("int64_t *"), routine._tables
+    standing = ffi.cast(_STANDING, value._standing)
+    answer = lib.cf_run_enter(standing, tables.c, bindings, flags | lib.CF_RUN_DEFERRED, place)
+    if answer != lib.CF_RUN_FINE:
+        raise faults.refusal(value, routine, answer, place[0])
+    try:
+        number = worker.submit(lambda: lib.cf_run_work(tables.c, bindings))
+        orders: dict[Order, bool] = {}
+        for position, pool in enumerate(tables.pools):
+            orders[pool.buffer.memory.ordered()] = bool(tables.c.writing[position])
+        worker.timeline.submit(lambda: worker.wait_for(number), orders)
+    finally:
+        lib.cf_run_done(tables.c)
+    worker.prune()
+
+
+def _marked(value: Context, routine: Routine) -> Context:
+    """The value with the outputs marked; itself where nothing is new, which the next run then knows."""
+    locations = routine._tables.locations
+    same = [node for node in routine.outputs if value.buffers.get(node) is locations[node]]
+    if value.initialized.issuperset(same):
+        if value.device.worker is None and value._root is routine.context._root:
+            value._accept(routine._tables.c.serial)
+        return value
+    return derived(value, initialized=value.initialized.union(same))

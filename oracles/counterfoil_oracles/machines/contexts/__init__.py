@@ -1,0 +1,1 @@
+"""The context machine: random programs of compiles, runs, transfers, releases and decisions on both halves."""

@@ -1,0 +1,1 @@
+"""What the context machine does, one generator of commands per kind of step."""

@@ -1,0 +1,111 @@
+"""Devices of contexts, and which backend a root is on (context:19 to context:29)."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+from weakref import WeakSet
+
+from counterfoil_reference.contexts import census
+from counterfoil_reference.contexts.constants import ConstantCache
+from counterfoil_reference.contexts.ledger import Ledger
+from counterfoil_reference.contexts.merge import Slab
+from counterfoil_spec.arguments import integer, text, within
+from counterfoil_spec.refusals import BackendUnavailable, refuse
+
+BACKENDS: Final = ("cc", "multidev_cc", "cuda", "hip", "metal")
+"""The names of backends."""
+
+_AUTO: Final = ("metal", "cuda", "hip", "cc")
+"""What auto tries, in this order."""
+
+_MOST_THREADS: Final = 2**16
+_WORKERS: Final = 2
+"""Devices of a multidev_cc root that auto makes."""
+
+
+class ContextDevice:
+    """One device of one backend: what its roots share. Its memory is the host's.
+
+    ``ledgers``: those whose records may name its constants, so that freeing one reaches them all.
+    """
+
+    def __init__(self, backend: str, ordinal: int) -> None:
+        self.backend = backend
+        self.ordinal = ordinal
+        self.constants = ConstantCache()
+        self.slab = Slab()
+        self.ledgers: WeakSet[Ledger] = WeakSet()
+
+    @property
+    def live_bytes(self) -> int:
+        """Bytes of its live pools."""
+        return sum(pool.nbytes for pool in census.live_pools() if pool.device is self)
+
+    def __repr__(self) -> str:
+        return f"{self.backend}:{self.ordinal}"
+
+
+_devices: Final[dict[tuple[str, int], ContextDevice]] = {}
+
+
+def device_of(backend: str, ordinal: int, devices: int) -> ContextDevice:
+    """The device of that ordinal, always the same object; refuses contexts/ordinal."""
+    ordinal = integer("ordinal", ordinal)
+    if not 0 <= ordinal < devices:
+        raise refuse("contexts/ordinal", backend=backend, ordinal=ordinal, devices=devices)
+    return _devices.setdefault((backend, ordinal), ContextDevice(backend, ordinal))
+
+
+def cpu_device(threads: int, ordinal: int) -> ContextDevice:
+    """The device of a CPU root: cc, or with several threads multidev_cc (context:25)."""
+    threads = within("threads", integer("threads", threads), 1, _MOST_THREADS)
+    return device_of("cc", ordinal, 1) if threads == 1 else device_of("multidev_cc", ordinal, threads)
+
+
+def unavailable(backend: str, ordinal: int) -> Exception:
+    """The refusal memory/backend-unavailable of a backend that this installation does not have."""
+    integer("ordinal", ordinal)
+    why = f"the {backend.upper() if backend != 'metal' else 'Metal'} backend is not part of this installation"
+    return refuse("memory/backend-unavailable", backend=backend, why=why)
+
+
+def known(name: object) -> str:
+    """A backend's name, parsed; refuses contexts/unknown-backend (context:95)."""
+    name = text("backend", name)
+    if name not in BACKENDS:
+        raise refuse("contexts/unknown-backend", name=name)
+    return name
+
+
+def advances_to_next_backend(failure: BaseException) -> bool:
+    """Whether auto goes on to the next backend after this failure: only BackendUnavailable (context:29)."""
+    return isinstance(failure, BackendUnavailable)
+
+
+def automatic(backend: str | None) -> ContextDevice:
+    """The device of the backend asked for, else of COUNTERFOIL_BACKEND's, else of the first available (context:27).
+
+    Refuses contexts/unknown-backend, contexts/none-available; a backend that was named fails with its own failure.
+    """
+    asked = backend if backend is not None else os.environ.get("COUNTERFOIL_BACKEND") or None
+    if asked is not None:
+        return _named(known(asked))
+    for name in _AUTO:
+        try:
+            return _named(name)
+        except Exception as failure:
+            if not advances_to_next_backend(failure):
+                raise
+    raise refuse("contexts/none-available", tried=list(_AUTO))
+
+
+def _named(name: str) -> ContextDevice:
+    if name in ("cc", "multidev_cc"):
+        return cpu_device(1 if name == "cc" else _WORKERS, 0)
+    raise unavailable(name, 0)
+
+
+def devices_of(backend: str) -> list[ContextDevice]:
+    """The devices of a backend that a root was made on."""
+    return [device for (name, _), device in _devices.items() if name == backend]

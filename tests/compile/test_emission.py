@@ -1,0 +1,80 @@
+"""Emitted code computes what the reference says, without the optimiser's help and with it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from tests.compile.running import buffer, run
+from tests.programs.building import Buffers, Drawn, padded, programs
+
+import counterfoil.compile as fast
+import counterfoil_reference.programs as reference
+from counterfoil.compile.toolchain import LEVEL_VARIABLE
+from counterfoil_reference.intervals import watching
+from counterfoil_spec.programs.assignments import Sequence
+from counterfoil_spec.programs.nodes import Node
+from counterfoil_spec.refusals import Refusal
+
+
+@pytest.fixture(autouse=True)
+def shared_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache of this session's own."""
+    monkeypatch.setenv("COUNTERFOIL_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+def assert_same_values(drawn: Drawn) -> None:
+    """Each routine of a lineage on equal buffers; the reference goes on with the emitted code's values (N5)."""
+    values = {node: padded(node, drawn.given[node]) for node in drawn.nodes}
+    ours, theirs = fast.NOTHING_DECIDED, reference.NOTHING_DECIDED
+    for routine in drawn.routines:
+        code = Sequence(tuple(routine))
+        try:
+            mine, other = fast.plan(code, ours, "r"), reference.plan(code, theirs, "r")
+        except Refusal:
+            return
+        assert_one(drawn, mine, other, values)
+        ours, theirs = mine.decisions, other.decisions
+
+
+def assert_one(drawn: Drawn, mine: fast.Plan, other: reference.Plan, values: dict[Node, list[float]]) -> None:
+    store = Buffers(other.arguments, drawn.merged, {node: values[node] for node in other.arguments})
+    with watching() as records:
+        reference.execute(other, store, drawn.bindings)
+    buffers = {node: buffer(node, values[node]) for node in mine.arguments}
+    merged = None if mine.merge is None else np.array(drawn.merged, mine.merge.dtype.name)
+    run(fast.generate([mine.lowered], mine), mine, buffers, drawn.bindings, merged)
+    accepts = {record.dst: record.accepts for record in records}
+    for node in mine.arguments:
+        assert_accepted(node, buffers[node], store.values[node], accepts.get(node))
+        values[node] = buffers[node].reshape(-1).tolist()
+
+
+def assert_accepted(node: Node, found: np.ndarray, want: list[float], accepts: object) -> None:
+    """Every element: the reference's bits, or bits that it accepts."""
+    codes = found.reshape(-1).view(f"u{found.itemsize}")
+    exact = np.array(want, node.dtype.name).view(codes.dtype)
+    for place, code in enumerate(codes.tolist()):
+        accept = accepts[place] if accepts is not None else None  # type: ignore[index]
+        fits = code == exact[place] if accept is None else accept.accepts(node.dtype, code)
+        assert fits, f"{node.label}[{place}]: {found.reshape(-1)[place]!r}, not {want[place]!r} ({accept})"
+
+
+@pytest.mark.parametrize("level", ["-O1", "-O3"])
+@settings(max_examples=20, deadline=None)
+@given(programs(routines=2, merges=True))
+def test_random_programs(level: str, drawn: Drawn) -> None:
+    """Functions, odd numbers, padding, symbols, merge buffers: bits the reference accepts, at both levels."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(LEVEL_VARIABLE, level)
+        assert_same_values(drawn)
+
+
+@pytest.mark.parametrize("level", ["-O1", "-O3"])
+@settings(max_examples=20, deadline=None)
+@given(programs(routines=2, loose=False))
+def test_small_integers_bit_for_bit(level: str, drawn: Drawn) -> None:
+    """Small integers leave no room: the very bits."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(LEVEL_VARIABLE, level)
+        assert_same_values(drawn)

@@ -1,0 +1,41 @@
+"""Accepted and wrong: each hypothesis has a history that needs it, in the model and as a trace for both halves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from counterfoil_oracles.histories import model, named
+from counterfoil_oracles.histories.named import NAMED, TRACES, Named
+from counterfoil_spec.commands import Refused, encode_trace
+
+ROOM = Path(__file__).parent.parent / "traces" / "gradients"
+
+
+@pytest.mark.parametrize("each", NAMED, ids=lambda each: each.name)
+def test_it_is_accepted_and_wrong(each: Named) -> None:
+    """No rule refuses any step of it, and the sum at the end is the one told, not the one meant."""
+    script = each.script()
+    assert not [step for step in script.steps if isinstance(step.outcome, Refused)]
+    assert script.value(each.read) == each.holds != each.meant
+
+
+def test_a_rollback_that_forgot_would_count_twice() -> None:
+    """What C5 prevents: one routine's increment is in the buffer twice since its reset; as C5 has it, it is refused."""
+    forgetful = named.rollback_that_forgets()
+    assert not model.accounted(forgetful.history)
+    assert sum(forgetful.history.bags[model.W].values()) == 2
+    *_, run, _ = named.FORGOTTEN.script().steps
+    assert isinstance(run.outcome, Refused) and run.outcome.rule == "gradients/without-reset"
+
+
+@pytest.mark.parametrize("each", TRACES, ids=lambda each: each.name)
+def test_its_trace_is_written_down(each: Named) -> None:
+    """The file that both halves are run on is the history the model predicts."""
+    assert (ROOM / each.file).read_bytes() == encode_trace(each.trace())
+
+
+def test_no_trace_is_left_over() -> None:
+    """Every file of the room is one of the named histories."""
+    assert {path.name for path in ROOM.iterdir()} == {each.file for each in TRACES}

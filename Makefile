@@ -42,6 +42,8 @@ run: native
 	@$(BIN)/counterfoil prove
 	$(SAY) 'demo: the same check on a broken copy of the fast half'
 	@$(BIN)/counterfoil demo
+	$(SAY) 'digits: a network trained through a checked context'
+	@$(BIN)/python examples/digits.py --short
 
 test: lint pytest
 
@@ -80,7 +82,7 @@ bench: native
 # The Python files beside a sanitized extension, ahead of the installed ones on the path.
 SANITIZED := build/sanitize
 PRELOAD = $(shell $(CC) -print-file-name=libasan.so):$(shell $(CC) -print-file-name=libubsan.so)
-SANITIZED_TESTS ?= tests/memory_safety
+SANITIZED_TESTS ?= tests/memory_safety tests/contexts_fast
 
 sanitize: native
 	$(SAY) 'sanitize: the C core under AddressSanitizer and UBSan'

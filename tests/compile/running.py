@@ -34,7 +34,8 @@ def buffer(node: Node, values: Sequence[float] | None = None) -> np.ndarray:
 
 def unpadded(node: Node, array: np.ndarray) -> np.ndarray:
     """The part of a node's buffer inside its margins."""
-    return array[tuple(slice(left, left + extent) for (left, _), extent in zip(node.padding, node.shape, strict=True))]
+    inside = [slice(left, left + extent) for (left, _), extent in zip(node.padding, node.shape, strict=True)]
+    return array[(*inside, ...)]
 
 
 def run(

@@ -63,7 +63,7 @@ def counts(stored: dict[Node, tuple[Assignment, ...]]) -> dict[Node, list[tuple[
 @settings(max_examples=200, deadline=None)
 @given(programs(routines=3, merges=True), st.data())
 def test_plans_agree_along_a_lineage(drawn: Drawn, data: st.DataObject) -> None:
-    """Three routines of one lineage: the same refusal, or the same placements, reads, writes, merge node and symbols."""
+    """Three routines of one lineage: the same refusal, or the same placements, reads, writes, merge node, symbols."""
     subsets = st.sets(st.sampled_from(drawn.nodes), max_size=2).map(frozenset)
     assert_same_lineage(drawn, data.draw(subsets), data.draw(subsets))
 

@@ -1,6 +1,8 @@
 """Run in the core: what the common case does, when it hands on, and that both agree."""
 
+import copy
 import gc
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -120,3 +122,37 @@ def test_a_binding_that_is_no_integer_of_64_bits_is_refused() -> None:
         with pytest.raises(cf.UserError) as refusal:
             context.run(routine)
         assert refusal.value.subjects["bindings"] == [["i", value, why]]
+
+
+def test_a_declaration_after_the_compile_excuses_an_input() -> None:
+    """An input declared zero-valid after its routine was compiled is read as the zeros it was allocated with."""
+    x, y, comp = programs.doubling()
+    context, routine = cf.Context.cpu().compile(cf.comp(comp.code, [x, y]), name="double")
+    with pytest.raises(cf.UserError) as refusal:
+        context.run(routine)
+    assert refusal.value.subjects["nodes"] == ["x"]
+    x.mark_zero_valid()
+    context.check_runnable(routine)
+    assert context.run(routine).get_values(y) == [0.0] * 4
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_contexts_and_routines_are_not_copied(duplicate: Callable[[object], object]) -> None:
+    """A copy would share memory it does not hold."""
+    context, routine, *_ = programs.ready()
+    for thing in (context, routine):
+        with pytest.raises(TypeError):
+            duplicate(thing)
+
+
+def test_no_context_or_routine_is_made_by_hand() -> None:
+    """The classes are called by nobody; what was made without a root refuses to run, and does not crash."""
+    with pytest.raises(TypeError):
+        cf.Context()
+    with pytest.raises(TypeError):
+        cf.Routine()
+    context, routine, *_ = programs.ready()
+    with pytest.raises(AttributeError):
+        object.__new__(cf.Context).run(routine)
+    with pytest.raises(AttributeError):
+        context.run(object.__new__(cf.Routine))

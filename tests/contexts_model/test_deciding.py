@@ -16,6 +16,7 @@ from counterfoil_reference import (
     inspection,
     same_backend,
 )
+from counterfoil_reference.contexts import roots
 from counterfoil_spec.programs.nodes import Intent, Node
 from counterfoil_spec.programs.placements import Mode, Placement
 from counterfoil_spec.refusals import refuse
@@ -39,6 +40,17 @@ def test_what_is_constrained_is_skipped(root: Context) -> None:
     for each, intent in zip(nodes, (Intent.VIRTUAL, Intent.LOCAL, Intent.CONSTANT), strict=True):
         each.require(intent)
     assert root.decide_materialized(nodes).placements == {}
+
+
+def test_decisions_are_final(root: Context) -> None:
+    """What an earlier routine of the lineage decided stays; a sibling decides for itself (context:188, context:198)."""
+    x, h, y = node("x"), plain("h"), node("y")
+    fed = root.set_values(x, [1, 2])
+    made = program("use", store(h, x), store(y, h), embedded=[h, y])
+    child, _ = fed.compile(made)
+    assert child.decide_materialized([h]).placements[h] == child.placements[h] == Placement(Mode.VIRTUAL, 152)
+    sibling, _ = fed.decide_materialized([h]).compile(made)
+    assert sibling.placements[h] == Placement(Mode.ON_DEVICE, 24)
 
 
 def test_preferences_withdraw_each_other(root: Context) -> None:
@@ -82,6 +94,20 @@ def test_auto_moves_on_past_absent_backends(monkeypatch: pytest.MonkeyPatch) -> 
     assert rule(Context.auto) == "memory/backend-unavailable"
     missing = refuse("memory/backend-unavailable", backend="hip", why="no driver")
     assert advances_to_next_backend(missing) and not advances_to_next_backend(RuntimeError("driver"))
+
+
+def test_auto_names_what_it_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no backend is left the refusal lists them; another failure propagates at once (context:27)."""
+    monkeypatch.delenv("COUNTERFOIL_BACKEND", raising=False)
+    monkeypatch.setattr(roots, "_AUTO", ("metal", "hip"))
+    assert refused(Context.auto) == ("contexts/none-available", {"tried": ["metal", "hip"]})
+
+    def broken(backend: str, ordinal: int) -> Exception:
+        return OSError("the driver does not start")
+
+    monkeypatch.setattr(roots, "unavailable", broken)
+    with pytest.raises(OSError, match="driver"):
+        Context.auto()
 
 
 def test_failures_are_classified(root: Context) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.contexts_model.building import add, failing, fetch, merged, node, program, rule, store
+from tests.contexts_model.building import add, failing, fetch, merged, node, program, refused, rule, store
 
 from counterfoil_reference import Context, Routine, host, inspection
 from counterfoil_reference.contexts.census import live_pools
@@ -15,6 +15,7 @@ from counterfoil_spec.programs.nodes import Intent, Node
 from counterfoil_spec.refusals import Refusal
 
 SEAMS = ("finalize-before-await", "finalize-before-free", "delta-pool-allocated", "from-host-before-await")
+AT_THE_DISPATCH = ("gradients/without-reset", "run/merge-slab", "door/dead-buffer")
 
 
 class History:
@@ -44,9 +45,17 @@ class History:
         self.values.append(context.decide_inline([]))
 
     def run(self, context: Context, which: int) -> None:
-        """One of the routines, through any value."""
-        if self.routines:
-            self.values.append(context.run(self.routines[which % len(self.routines)]))
+        """One of the routines, through any value; what refuses it is what check_runnable told (context:65)."""
+        if not self.routines:
+            return
+        routine = self.routines[which % len(self.routines)]
+        told = refused(lambda: context.check_runnable(routine))
+        try:
+            self.values.append(context.run(routine))
+        except Refusal as refusal:
+            assert told == (refusal.rule, refusal.subjects) or (told is None and refusal.rule in AT_THE_DISPATCH)
+            raise
+        assert told is None
 
     def merge(self, context: Context, which: int) -> None:
         """A fill of the merge buffer."""

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from counterfoil_oracles.histories import model, named
+from counterfoil_oracles.histories import clauses, model, named
+from counterfoil_oracles.histories.encoding import lineage_of
 from counterfoil_oracles.histories.named import NAMED, TRACES, Named
 from counterfoil_spec.commands import Refused, encode_trace
 
-ROOM = Path(__file__).parent.parent / "traces" / "gradients"
+TESTS = Path(__file__).parent.parent
+ROOM = TESTS / "traces" / "gradients"
+PAGE = TESTS.parent / "docs" / "gradients.md"
 
 
 @pytest.mark.parametrize("each", NAMED, ids=lambda each: each.name)
@@ -39,3 +42,22 @@ def test_its_trace_is_written_down(each: Named) -> None:
 def test_no_trace_is_left_over() -> None:
     """Every file of the room is one of the named histories."""
     assert {path.name for path in ROOM.iterdir()} == {each.file for each in TRACES}
+
+
+@pytest.mark.parametrize("each", TRACES, ids=lambda each: each.name)
+def test_users_are_told(each: Named) -> None:
+    """docs/gradients.md names it, and shows its routines."""
+    (line,) = [line for line in PAGE.read_text().splitlines() if line.startswith(f"| {each.name} |")] or [
+        PAGE.read_text()
+    ]
+    assert each.name in line
+    assert all(f"{routine}" in line for routine in model.routines(each.lineage))
+
+
+def test_the_witnesses_are_told() -> None:
+    """docs/gradients.md shows the shortest witness of each needed clause."""
+    page = PAGE.read_text()
+    for clause in clauses.NEEDED:
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| {clause} |")]
+        found = clauses.verdict((clause,), 3).witnesses
+        assert any(" ".join(map(str, lineage_of(witness.codes))) in row for witness in found)

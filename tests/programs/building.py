@@ -23,6 +23,8 @@ from counterfoil_spec.programs.assignments import (
     Operand,
     Read,
     Row,
+)
+from counterfoil_spec.programs.assignments import (
     Sequence as Code,
 )
 from counterfoil_spec.programs.loops import Lowered
@@ -158,8 +160,10 @@ def declared(label: str, intent: Intent, shape: Sequence[int] = (2,), dtype: Dty
 # --- drawn programs --------------------------------------------------------------------------------------------------
 
 SHAPES = [(), (1,), (2,), (3,), (2, 3), (3, 2), (2, 2), (1, 3), (0,)]
-FIRM = ["identity", "neg", "relu", "satur01", "not", "trunc", "add", "sub", "mul", "max", "min", "cmplt", "cmpeq", "where",
-        "fma", "relu_gate", "satur01_gate", "or", "and", "div", "mod", "arg1", "arg2"]  # fmt: skip
+FIRM = [
+    "identity", "neg", "relu", "satur01", "not", "trunc", "add", "sub", "mul", "max", "min", "cmplt", "cmpeq", "where",
+    "fma", "relu_gate", "satur01_gate", "or", "and", "div", "mod", "arg1", "arg2",
+]  # fmt: skip
 LOOSE = ["exp", "sin", "tanh", "sqrt", "recip", "recip_sqrt", "to_pow_of", "mul3", "log"]
 ACCUMULATORS = ["arg2", "arg2", "arg2", "add", "add", "sub", "mul", "max", "min", "or", "cmplt", "arg1"]
 
@@ -220,9 +224,14 @@ def numbers(dtype: Dtype, loose: bool) -> st.SearchStrategy[float]:
         return st.integers(-5, 5)
     small = st.integers(-5, 5).map(float)
     odd = st.sampled_from([-0.0, 0.5, 1.5, -0.75, math.inf, math.nan, 1e30, 3.0000002384185791])
-    return small | odd.map(lambda x: x if dtype is float64 else min(x, 3e38) if x == 1e30 else x).filter(
-        lambda x: dtype is float64 or x != 1e30
-    ) if loose else small
+    return (
+        small
+        | odd.map(lambda x: x if dtype is float64 else min(x, 3e38) if x == 1e30 else x).filter(
+            lambda x: dtype is float64 or x != 1e30
+        )
+        if loose
+        else small
+    )
 
 
 @st.composite
@@ -277,7 +286,11 @@ def targets(
     loops: list[tuple[Iterator, Extent]] = []
     index: list[Affine] = []
     for axis, extent in enumerate(target.shape):
-        kind = "whole" if whole or not extent else draw(st.sampled_from(["whole"] * 8 + ["fixed", "part", "symbol", "symbolic"]))
+        kind = (
+            "whole"
+            if whole or not extent
+            else draw(st.sampled_from(["whole"] * 8 + ["fixed", "part", "symbol", "symbolic"]))
+        )
         iterator = Iterator(f"i{axis}")
         if kind == "fixed":
             index.append(fixed(draw(st.integers(0, extent - 1))))

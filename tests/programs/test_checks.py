@@ -132,7 +132,7 @@ def test_an_index_range_is_that_of_its_values(terms: Sequence[tuple[int, int]], 
     loops = {Iterator(f"i{place}"): extent for place, (_, extent) in enumerate(terms)}
     index = affine([(factor, loop) for (factor, _), loop in zip(terms, loops, strict=True)], start)
     values = {start}
-    for (factor, extent) in terms:
+    for factor, extent in terms:
         values = {value + factor * step for value in values for step in range(extent)}
     assert index_range(index, loops) == (min(values), max(values), True)
 

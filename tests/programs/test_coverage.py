@@ -65,9 +65,7 @@ def test_mixed_radix_is_seen() -> None:
 
 
 @given(maps(), st.lists(st.integers(0, 4), max_size=3))
-def test_a_map_onto_a_node_reaches_each_element(
-    drawn: tuple[tuple[Affine, ...], Product], shape: list[int]
-) -> None:
+def test_a_map_onto_a_node_reaches_each_element(drawn: tuple[tuple[Affine, ...], Product], shape: list[int]) -> None:
     """A one-to-one map onto a node reaches every element and none outside, once per point of the further loops."""
     index, product = drawn
     node = Node("n", shape)

@@ -12,7 +12,18 @@ from tests.programs.tiny import evaluate
 from counterfoil_reference.intervals import watching
 from counterfoil_reference.programs import execute
 from counterfoil_spec.dtypes import float32, float64, int32
-from counterfoil_spec.programs.assignments import Accumulate, Assignment, Constant, Embed, Fetch, Fill, Merge, Offsets, Read, Row
+from counterfoil_spec.programs.assignments import (
+    Accumulate,
+    Assignment,
+    Constant,
+    Embed,
+    Fetch,
+    Fill,
+    Merge,
+    Offsets,
+    Read,
+    Row,
+)
 from counterfoil_spec.programs.nodes import Node
 from counterfoil_spec.programs.projections import Projections, affine, at
 from counterfoil_spec.programs.symbols import Iterator, Symbol

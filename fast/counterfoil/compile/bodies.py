@@ -19,6 +19,9 @@ from counterfoil_spec.programs.loops import statements as all_statements
 WORTH_VECTORS: Final = 16
 """A shorter sum is added up one term after the other."""
 
+HOT_POINTS: Final = 1024
+"""Loops over fewer points are left to the compiler's own judgement, which is quick."""
+
 PARALLEL_POINTS: Final = 1 << 17
 """Fewer points are not worth a second thread."""
 
@@ -28,7 +31,10 @@ CHUNK_POINTS: Final = 1 << 15
 PACKED_BYTES: Final = 1 << 18
 """Most bytes of a right operand copied to have its columns contiguous."""
 
-CACHED_BYTES: Final = 1 << 20
+PARALLEL_PRODUCTS: Final = 1 << 21
+"""Fewer multiplications of a matrix product are not worth a second thread; half of it is the least share."""
+
+CACHED_BYTES: Final = 1 << 19
 """A right operand larger than this goes to a BLAS, where there is one: its blocking pays."""
 
 
@@ -51,7 +57,8 @@ def _write_elements(function: Function, nests: Sequence[Nest]) -> None:
     loops = nests[0].loops
     regular = all(nest.is_regular for nest in nests)
     parallel = regular and bool(loops) and all(loops[0][0] not in nest.reductions for nest in nests)
-    _open(function, loops, parallel, nests[0].points * len(nests), regular and not _has_loops(nests))
+    hot = regular and nests[0].points >= HOT_POINTS and not _has_loops(nests)
+    _open(function, loops, parallel, nests[0].points * len(nests), hot)
     for nest in nests:
         store = nest.store
         value: Scalar = store.value
@@ -67,7 +74,7 @@ def _filled(function: Function, nest: Nest) -> Nest:
         return nest
     loops = tuple(loop for loop in nest.loops if loop[0] not in nest.reductions)
     fill = collapsed([Nest(loops, Store(nest.node, nest.store.index, Number(nest.start)))])[0]
-    _open(function, fill.loops, False, 0, True)
+    _open(function, fill.loops, False, 0, False)
     function.statements((fill.store,))
     _close(function, len(fill.loops))
     return replace(nest, start=None)
@@ -125,52 +132,67 @@ def _pays(product: Product) -> bool:
 
 
 def _write_product(function: Function, product: Product) -> None:
+    """A call per point of the outer loops; of a single large one, each thread takes a share of the rows."""
     nest = product.nest
     if not product.starts_at_zero:
         nest = _filled(function, nest)
-    dtype, ctype, suffix = nest.node.dtype, CTYPES[nest.node.dtype], SUFFIX[nest.node.dtype]
+    suffix = SUFFIX[nest.node.dtype]
     function.operators.used.add(f"product_{suffix}")
     _open(function, product.outer, False, 0, False)
     a, b = (function.address(load.node, load.index, product.inner, False) for load in (product.a, product.b))
     c = function.address(nest.node, nest.store.index, product.inner, True)
-    row = product.b_term
     if _needs_packing(product):
-        row = _padded(product)
-        function.line(f"{ctype} packed[{product.terms * row}];")
-        function.line(f"const {ctype} *whole = {b};")
-        function.open(f"for (i64 p = 0; p < {product.terms}; p++)")
-        function.open(f"for (i64 j = 0; j < {row}; j++)")
-        value = f"whole[{product.b_term} * p + {product.b_column} * j]"
-        chosen = value if row == product.columns else f"j < {product.columns} ? {value} : 0"
-        function.line(f"packed[{row} * p + j] = {chosen};")
-        function.close()
-        function.close()
-        b = "packed"
+        b = _write_packing(function, product, b)
+    row = _padded(product) if _needs_packing(product) else product.b_term
     zero = int(product.starts_at_zero)
-    sizes = f"{product.rows}, {product.columns}, {product.terms}"
-    call = (
-        f"cf_product_{suffix}({sizes}, {a}, {product.a_row}, {product.a_term}, {b}, {row}, {c}, {product.c_row}, {zero});"
+    rows = str(product.rows)
+    if _is_large(product):
+        line = _library_call(function, product, (a, b, c))
+    elif not product.outer and nest.points >= PARALLEL_PRODUCTS:
+        function.shared = product.rows, max(6, PARALLEL_PRODUCTS * product.rows // nest.points // 2)
+        line, rows = "", "last - first"
+        a, c = f"{a} + {product.a_row} * first", f"{c} + {product.c_row} * first"
+    else:
+        line = ""
+    function.line(
+        f"{line}cf_product_{suffix}({rows}, {product.columns}, {product.terms}, {a}, {product.a_row}, "
+        f"{product.a_term}, {b}, {row}, {c}, {product.c_row}, {zero});"
     )
-    if not _needs_packing(product) and product.terms * product.columns * dtype.bits // 8 > CACHED_BYTES:
-        call = _library_call(function, product, (a, b, c), call)
-    function.line(call)
     _close(function, len(product.outer))
 
 
-def _library_call(function: Function, product: Product, places: tuple[str, str, str], own: str) -> str:
-    """The call of the BLAS where the run has one, else our own."""
-    transposed = product.a_term != 1
-    if transposed and product.a_row != 1:
-        return own
+def _write_packing(function: Function, product: Product, b: str) -> str:
+    """The right operand copied with its columns contiguous, up to whole vectors."""
+    row, ctype = _padded(product), CTYPES[product.nest.node.dtype]
+    function.line(f"{ctype} packed[{product.terms * row}];")
+    function.line(f"const {ctype} *whole = {b};")
+    function.open(f"for (i64 p = 0; p < {product.terms}; p++)")
+    function.open(f"for (i64 j = 0; j < {row}; j++)")
+    value = f"whole[{product.b_term} * p + {product.b_column} * j]"
+    chosen = value if row == product.columns else f"j < {product.columns} ? {value} : 0"
+    function.line(f"packed[{row} * p + j] = {chosen};")
+    _close(function, 2)
+    return "packed"
+
+
+def _is_large(product: Product) -> bool:
+    """Whether a BLAS is asked first: the right operand is larger than the cache, and neither is scattered."""
+    contiguous = product.a_term == 1 or product.a_row == 1
+    size = product.terms * product.columns * product.nest.node.dtype.bits // 8
+    return contiguous and not _needs_packing(product) and size > CACHED_BYTES
+
+
+def _library_call(function: Function, product: Product, places: tuple[str, str, str]) -> str:
+    """The call of the BLAS where the run has one; what follows it is the call of our own."""
     function.uses_services = True
     name = "sgemm" if product.nest.node.dtype is float32 else "dgemm"
+    transposed = product.a_term != 1
     a, b, c = places
     lead = product.a_term if transposed else product.a_row
-    arguments = (
-        f"{int(transposed)}, 0, {product.rows}, {product.columns}, {product.terms}, 1, {a}, {lead}, {b}, "
-        f"{product.b_term}, {int(not product.starts_at_zero)}, {c}, {product.c_row}"
+    return (
+        f"if (v && v->{name}) v->{name}({int(transposed)}, 0, {product.rows}, {product.columns}, {product.terms}, 1, "
+        f"{a}, {lead}, {b}, {product.b_term}, {int(not product.starts_at_zero)}, {c}, {product.c_row}); else "
     )
-    return f"if (v && v->{name}) v->{name}({arguments}); else {own}"
 
 
 def _needs_packing(product: Product) -> bool:
@@ -190,11 +212,12 @@ def _packed_bytes(product: Product) -> int:
 # --- loops -----------------------------------------------------------------------------------------------------------
 
 
-def _open(function: Function, loops: Loops, parallel: bool, points: int, independent: bool) -> None:
-    """The heads of loops; the outermost of a large nest over the share of a thread."""
+def _open(function: Function, loops: Loops, parallel: bool, points: int, hot: bool) -> None:
+    """The heads of loops; the outermost of a large nest over the share of a thread. ``hot``: no point of the innermost
+    depends on another, and vector code pays."""
     for level, (iterator, extent) in enumerate(loops):
-        if independent and level == len(loops) - 1:
-            function.line("#pragma GCC ivdep")
+        if hot and level == len(loops) - 1:
+            function.line("#pragma omp simd")
         if level == 0 and parallel and points >= PARALLEL_POINTS and extent > 1:
             function.share(iterator, extent, max(1, -(-CHUNK_POINTS * extent // points)))
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -14,10 +14,12 @@ from counterfoil_spec.programs.symbols import Iterator, Symbol
 
 @dataclass
 class Buffers:
-    """``arguments`` in the order of the routine's; a node that is none of them is scratch of the routine."""
+    """``arguments`` in the order of the routine's; a node that is none of them is scratch of the routine, at an
+    offset known once the whole routine is written."""
 
     arguments: Sequence[Node]
     scratch: dict[Node, str] = field(default_factory=dict)
+    offsets: Mapping[Node, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._names = {node: f"a{position}" for position, node in enumerate(self.arguments)}
@@ -32,7 +34,9 @@ class Buffers:
     def pointer(self, node: Node) -> str:
         """The expression that gives the node's buffer from a frame."""
         name = self.name(node)
-        return f"f->scratch->{name}" if node in self.scratch else f"f->arguments[{name[1:]}]"
+        if node in self.scratch:
+            return f"({self.ctype(node)} *)(f->scratch + {self.offsets[node]})"
+        return f"f->arguments[{name[1:]}]"
 
     def ctype(self, node: Node) -> str:
         """The C type of its elements."""

@@ -1,8 +1,8 @@
 """Compiled routines on disk, found by what they were made of.
 
-An entry is a shared library named by the digest of its source, the command line and the compiler; it appears by an atomic
-rename, so processes that build the same thing at once do no harm. The least recently used entries go when the folder
-passes its size. An entry that does not load is built again.
+An entry is a shared library named by the digest of its source, the command line and the compiler; it appears by an
+atomic rename, so processes that build the same thing at once do no harm. The least recently used entries go when the
+folder passes its size. An entry that does not load is built again.
 """
 
 from __future__ import annotations

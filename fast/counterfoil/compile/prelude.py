@@ -1,8 +1,8 @@
 """C helpers that emitted code calls: each is emitted only where it is used, once.
 
-The integer ones wrap and never trap. Functions of float32 are computed in double and rounded, which leaves half a unit in
-the last place and a trace; those of hot loops are written out here so that loops over them become vector code. Functions
-of float64 are the C library's; its tanh strays by 2.2 units, so that one goes through long double.
+The integer ones wrap and never trap. Functions of float32 are computed in double and rounded, which leaves half a unit
+in the last place and a trace; those of hot loops are written out here so that loops over them become vector code.
+Functions of float64 are the C library's; its tanh strays by 2.2 units, so that one goes through long double.
 """
 
 from __future__ import annotations
@@ -157,21 +157,38 @@ static void cf_edge_S(i64 k, const T *const *a, i64 ak, const T *b, i64 bs, T *c
     for (int r = 0; r < 6; r++)
         for (i64 j = 0; j < columns; j++) c[r][j] = copy[r][j];
 }
-/* c (+)= a b in blocks of six rows; rows past the end repeat the last one, which gives and stores the same. */
+/* One column panel of c (+)= a b, six rows at a time; rows past the end repeat the last one, which gives and stores the
+ * same. */
+static void cf_panel_S(i64 m, i64 n, i64 k, const T *a, i64 as, i64 ak, const T *b, i64 bs, T *c, i64 cs, int zero) {
+    for (i64 i = 0; i < m; i += 6) {
+        const T *ar[6];
+        T *cr[6];
+        for (int r = 0; r < 6; r++) {
+            i64 row = i + r < m ? i + r : m - 1;
+            ar[r] = a + row * as;
+            cr[r] = c + row * cs;
+        }
+        if (n > CF_LANES_S) cf_wide_S(k, ar, ak, b, bs, cr, zero);
+        else if (n == CF_LANES_S) cf_block_S(k, ar, ak, b, bs, cr, zero);
+        else cf_edge_S(k, ar, ak, b, bs, cr, zero, n);
+    }
+}
+/* c (+)= a b by column panels; where b does not fit the cache, each panel by pieces of its terms, copied together. */
 static void cf_product_S(i64 m, i64 n, i64 k, const T *a, i64 as, i64 ak, const T *b, i64 bs, T *c, i64 cs, int zero) {
+    enum { WIDE = CF_WIDE * CF_LANES_S, DEEP = 256 };
+    T panel[DEEP * WIDE];
+    int large = k * bs * (i64)sizeof(T) > 1 << 19;
     for (i64 j = 0, width; j < n; j += width) {
-        width = n - j >= CF_WIDE * CF_LANES_S ? CF_WIDE * CF_LANES_S : CF_LANES_S;
-        for (i64 i = 0; i < m; i += 6) {
-            const T *ar[6];
-            T *cr[6];
-            for (int r = 0; r < 6; r++) {
-                i64 row = i + r < m ? i + r : m - 1;
-                ar[r] = a + row * as;
-                cr[r] = c + row * cs + j;
+        width = n - j >= WIDE ? WIDE : CF_LANES_S;
+        i64 columns = n - j < width ? n - j : width;
+        for (i64 p = 0, depth; p < k; p += depth) {
+            const T *piece = b + p * bs + j;
+            depth = large && k - p > DEEP ? DEEP : k - p;
+            if (large) {
+                for (i64 q = 0; q < depth; q++) __builtin_memcpy(panel + q * width, piece + q * bs, width * sizeof(T));
+                piece = panel;
             }
-            if (width > CF_LANES_S) cf_wide_S(k, ar, ak, b + j, bs, cr, zero);
-            else if (n - j >= CF_LANES_S) cf_block_S(k, ar, ak, b + j, bs, cr, zero);
-            else cf_edge_S(k, ar, ak, b + j, bs, cr, zero, n - j);
+            cf_panel_S(m, columns, depth, a + p * ak, as, ak, piece, large ? width : bs, c + j, cs, zero && p == 0);
         }
     }
 }"""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from counterfoil.compile.bodies import write_group
-from counterfoil.compile.buffers import Buffers
+from counterfoil.compile.buffers import Buffers, offset
 from counterfoil.compile.emit import Function
 from counterfoil.compile.expressions import Operators
 from counterfoil.compile.fills import absorbed
@@ -14,16 +15,40 @@ from counterfoil.compile.literals import number
 from counterfoil.compile.nests import Nest, items_of
 from counterfoil.compile.prelude import HEAD, helpers
 from counterfoil.compile.schedule import ordered
+from counterfoil.compile.scratch import Span, arranged
 from counterfoil_spec.programs.loops import Lowered
 from counterfoil_spec.programs.nodes import Node
 from counterfoil_spec.programs.symbols import Symbol
 
-SIGNATURE = "void entry(void *const *arguments, const i64 *bindings, const void *merge, const cf_services *services)"
+STACK_BYTES: Final = 1 << 18
+"""More scratch than this is not taken from a thread's stack."""
+
+FRAME: Final = """\
+struct frame {
+    void *const *arguments;
+    const i64 *bindings;
+    const void *merge;
+    const cf_services *services;
+    char *scratch;
+};
+"""
+"""What the functions are called with: the entry's arguments, and the routine's scratch."""
+
+SIGNATURE: Final = (
+    "void entry(void *const *arguments, const i64 *bindings, const void *merge, const cf_services *services)"
+)
 
 
 def source(segments: Sequence[Lowered], arguments: Sequence[Node], symbols: Sequence[Symbol]) -> str:
     """The C source of kernels run one after the other over a routine's arguments and bindings."""
-    buffers, operators = Buffers(arguments), Operators()
+    try:
+        return _written(segments, Buffers(arguments), symbols)
+    finally:
+        offset.cache_clear()  # what it keeps would keep nodes alive
+
+
+def _written(segments: Sequence[Lowered], buffers: Buffers, symbols: Sequence[Symbol]) -> str:
+    operators = Operators()
     functions: list[Function] = []
     items = [ordered(item) if isinstance(item, Nest) else item for item in absorbed(items_of(segments))]
     for group in groups(items):
@@ -33,7 +58,8 @@ def source(segments: Sequence[Lowered], arguments: Sequence[Node], symbols: Sequ
         else:
             function.statements((group,))
         functions.append(function)
-    parts = [HEAD, helpers(operators.used), _frame(buffers)]
+    buffers.offsets, size = arranged(_spans(buffers, functions))
+    parts = [HEAD, helpers(operators.used), FRAME]
     calls = []
     for position, function in enumerate(functions):
         name = f"k{position}"
@@ -41,19 +67,18 @@ def source(segments: Sequence[Lowered], arguments: Sequence[Node], symbols: Sequ
         parts.append("\n".join(function.lines) + "\n}\n")
         parts.append(_share(name, function))
         calls.append(_call(name, function))
-    return "".join([*parts, _entry(buffers, calls)])
+    return "".join([*parts, _entry(buffers, size, calls)])
 
 
-def _frame(buffers: Buffers) -> str:
-    """What the functions are called with: the entry's arguments, and the routine's scratch."""
-    scratch = [
-        f"    _Alignas(64) {buffers.ctype(node)} {name}[{_elements(node)}];\n" for node, name in buffers.scratch.items()
-    ]
-    return (
-        f"struct scratch {{\n{''.join(scratch) or '    char none;' + chr(10)}}};\n"
-        "struct frame {\n    void *const *arguments;\n    const i64 *bindings;\n    const void *merge;\n"
-        "    const cf_services *services;\n    struct scratch *scratch;\n};\n"
-    )
+def _spans(buffers: Buffers, functions: Sequence[Function]) -> dict[Node, Span]:
+    """From where to where each scratch node is needed; one with margins, from the start."""
+    spans: dict[Node, Span] = {}
+    for position, function in enumerate(functions):
+        for node in (*function.writes, *function.reads):
+            if node in buffers.scratch:
+                first = -1 if node.is_padded else spans.get(node, (position, position))[0]
+                spans[node] = first, position
+    return spans
 
 
 def _share(name: str, function: Function) -> str:
@@ -78,19 +103,20 @@ def _call(name: str, function: Function) -> str:
     )
 
 
-def _entry(buffers: Buffers, calls: Sequence[str]) -> str:
-    lines = [
-        f"{SIGNATURE};\n{SIGNATURE} {{\n",
-        "    struct scratch scratch;\n",
-        "    struct frame frame = {arguments, bindings, merge, services, &scratch}, *f = &frame;\n",
-        "    (void)f;\n",
-    ]
-    for node, name in buffers.scratch.items():
+def _entry(buffers: Buffers, size: int, calls: Sequence[str]) -> str:
+    """The entry: scratch on the stack, where it is large on the heap; its margins; then the calls."""
+    on_heap = size > STACK_BYTES
+    memory = "char *scratch = __builtin_malloc" if on_heap else "_Alignas(64) char scratch"
+    room = f"({size + 64})" if on_heap else f"[{max(size, 1)}]"
+    lines = [f"{SIGNATURE};\n{SIGNATURE} {{\n    {memory}{room};\n"]
+    if on_heap:
+        lines.append("    if (!scratch) __builtin_trap();\n")
+    place = "scratch + (-(u64)scratch & 63)" if on_heap else "scratch"
+    lines.append(f"    struct frame frame = {{arguments, bindings, merge, services, {place}}}, *f = &frame;\n")
+    lines.append("    (void)f;\n")
+    for node in buffers.scratch:
         if node.is_padded:
-            lines.append(f"    for (i64 i = 0; i < {_elements(node)}; i++) ")
-            lines.append(f"scratch.{name}[i] = {number(node.margin, node.dtype)};\n")
-    return "".join([*lines, *calls, "}\n"])
-
-
-def _elements(node: Node) -> int:
-    return max(1, node.nbytes * 8 // node.dtype.bits)
+            elements = max(1, node.nbytes * 8 // node.dtype.bits)
+            lines.append(f"    for (i64 i = 0; i < {elements}; i++) ")
+            lines.append(f"({buffers.pointer(node)})[i] = {number(node.margin, node.dtype)};\n")
+    return "".join([*lines, *calls, *(["    __builtin_free(scratch);\n"] if on_heap else []), "}\n"])

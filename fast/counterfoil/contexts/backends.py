@@ -67,6 +67,11 @@ class ContextDevice:
         self.worker = Worker(f"{backend}:{ordinal}") if backend == "multidev_cc" else None
         self.guard = threading.RLock()
 
+    def count(self, nbytes: int) -> None:
+        """So many more bytes are in its pools."""
+        with self.guard:
+            self.live_bytes += nbytes
+
     def wait(self) -> None:
         """Block until nothing dispatched to the device is left to do."""
         if self.worker is not None:

@@ -21,6 +21,7 @@ def check_lineage_runnable(value: Context, routine: object) -> None:
     called, place = instance("routine", routine, Routine), ffi.new("int64_t *")
     with prepared(value, called) as (flags, _):
         standing = ffi.cast("cf_standing *", value._standing)
+        called._tables.excuse()
         answer = lib.cf_run_check_lineage(standing, called._tables.c, flags, place)
         if answer != lib.CF_RUN_FINE:
             raise faults.refusal(value, called, answer, place[0])

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from counterfoil.compile import Decisions
-from counterfoil.contexts.units import Unit, check_released
+from counterfoil.contexts.units import Unit, adopt, check_released
 from counterfoil.contexts.values import derived
 from counterfoil_spec.programs.nodes import Intent, Node
 from counterfoil_spec.refusals import refuse, shown
@@ -36,11 +36,19 @@ def decided(value: Context, reading: str, nodes: Iterable[Node], operation: str)
 
 
 def decided_all(value: Context, readings: Iterable[tuple[str, Sequence[Node]]], skip_empty: bool) -> Context:
-    """One decision per reading, in order; an empty one is skipped, or derives a child all the same (context:204)."""
+    """One decision per reading, in order; an empty one is skipped, or derives a child all the same (context:204).
+
+    The last child adopts those in between, which nobody else could release (context:186).
+    """
     check_released(value, "decide_readings")
+    children: list[Context] = []
     for reading, nodes in readings:
         if nodes or not skip_empty:
             value = decided(value, reading, nodes, "decide_readings")
+            children.append(value)
+    with value._root.entered():
+        for between in children[:-1]:
+            adopt(value._unit, between._unit)
     return value
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from counterfoil.buffers import Buffer, allocate
 from counterfoil.contexts import census
 from counterfoil.devices import host
 from counterfoil.numbers import loose_of_values, of_float
-from counterfoil.views import NUMPY_DTYPES, ndarray
+from counterfoil.views import NUMPY_DTYPES
 from counterfoil_spec.dtypes import Dtype, Kind
 from counterfoil_spec.limits import POOL_ALIGNMENT, POOL_CAP
 from counterfoil_spec.programs.nodes import Node
@@ -29,6 +29,9 @@ Placed = list[tuple[Node, int]]
 
 _ADDRESS = ffi.typeof("uintptr_t")
 _SHARED = ffi.typeof("cf_shared *")
+
+_LIVE: Final[set[Pool]] = set()
+"""The live pools: what nobody releases keeps its memory (context:178, context:182)."""
 
 
 class Location:
@@ -62,7 +65,7 @@ class Location:
 
     def elements(self) -> np.ndarray[Any, Any]:
         """The bytes as an ndarray of the padded extents; the caller knows that nobody else uses them."""
-        return ndarray(self.array, True)
+        return elements_of(self.node, self.pool.buffer, self.first)
 
     def interior(self) -> np.ndarray[Any, Any]:
         """The elements outside the margins."""
@@ -97,7 +100,8 @@ class Pool:
         if self.buffer.dead is None:
             self.buffer.free("released")
         self.freed = True
-        self.device.live_bytes -= self.nbytes
+        _LIVE.discard(self)
+        self.device.count(-self.nbytes)
         census.pool_freed(self.constant, self.nbytes)
         given_up, self.locations = list(self.locations.values()), {}
         return given_up
@@ -136,9 +140,18 @@ def new_pool(device: ContextDevice, placed: Placed, constant: bool = False) -> P
         if node.is_padded and node.nbytes:
             location.elements().fill(margin_value(node))
             location.interior().fill(0)
-    device.live_bytes += buffer.nbytes
+    device.count(buffer.nbytes)
+    _LIVE.add(pool)
     census.pool_allocated(constant, buffer.nbytes)
     return pool
+
+
+def elements_of(node: Node, buffer: Buffer, first: int = 0) -> np.ndarray[Any, Any]:
+    """An ndarray of a node's padded extents over the bytes of a memory's first buffer, from ``first`` on."""
+    dtype = NUMPY_DTYPES[node.dtype]
+    if not node.nbytes:
+        return np.empty(node.dims, dtype)
+    return np.ndarray(node.dims, dtype, memoryview(buffer.memory.owner), first)
 
 
 def unpadded(node: Node, elements: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -16,7 +16,6 @@ from counterfoil.contexts.pools import Location
 from counterfoil.contexts.units import check_released
 from counterfoil.contexts.uploads import check_no_view
 from counterfoil.creation import host_array
-from counterfoil.views import ndarray
 from counterfoil_spec.arguments import integer
 from counterfoil_spec.programs.nodes import Node, integer_node_index
 from counterfoil_spec.programs.placements import Observability
@@ -89,7 +88,7 @@ def literal_array(node: Node) -> Array:
     """A fresh host array of the node's literal, its margins included."""
     array = host_array(node.dtype, node.dims)
     if node.nbytes:
-        elements = ndarray(array, True)
+        elements = pools.elements_of(node, array.buffer)
         if node.is_padded:
             elements.fill(pools.margin_value(node))
         if node.size:
@@ -144,4 +143,4 @@ def _check_columns(node: Node, columns: list[int]) -> None:
 
 
 def _unpadded(array: Array, node: Node) -> np.ndarray[Any, Any]:
-    return pools.unpadded(node, ndarray(array, False))
+    return pools.unpadded(node, pools.elements_of(node, array.buffer))

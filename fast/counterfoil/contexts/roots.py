@@ -62,6 +62,21 @@ class Record:
             self.c.shared = location.shared
 
 
+class Entered:
+    """The ``with`` block of whoever entered a ledger."""
+
+    __slots__ = ("_ledger",)
+
+    def __init__(self, ledger: Any) -> None:
+        self._ledger = ledger
+
+    def __enter__(self) -> None:
+        lib.cf_ledger_enter(self._ledger)
+
+    def __exit__(self, *exception: object) -> None:
+        lib.cf_ledger_leave(self._ledger)
+
+
 class Root:
     """A ledger on one device.
 
@@ -84,15 +99,11 @@ class Root:
         self.poison: tuple[str, BaseException] | None = None
         self.leftovers: list[Unit] = []
         self._ids = itertools.count()
+        self._entered = Entered(self.ledger)
 
-    @contextlib.contextmanager
-    def entered(self) -> Generator[None]:
-        """One thread at a time while a ``with`` block runs."""
-        lib.cf_ledger_enter(self.ledger)
-        try:
-            yield
-        finally:
-            lib.cf_ledger_leave(self.ledger)
+    def entered(self) -> Entered:
+        """One thread at a time while a ``with`` block runs; that thread may enter again."""
+        return self._entered
 
     def register(self, name: str) -> Registration:
         """A fresh id under a name."""
@@ -172,8 +183,5 @@ def forget(location: Location) -> None:
     """The location was given up: no root knows anything of it any more (context:172)."""
     records, location.records = location.records, {}
     for record in records.values():
-        lib.cf_ledger_enter(record.ledger)
-        try:
+        with Entered(record.ledger):
             lib.cf_record_forget(record.ledger, record.c)
-        finally:
-            lib.cf_ledger_leave(record.ledger)

@@ -51,5 +51,8 @@ class Routine(Dispatchable):
         """Its id in its root's ledger; ids are never reused."""
         return self.entry.routine_id
 
+    def __reduce__(self) -> str:
+        raise TypeError("routines are not copied or pickled: their code is loaded in this process")
+
     def __repr__(self) -> str:
         return f"<routine {self.name}>"

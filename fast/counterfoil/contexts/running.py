@@ -11,7 +11,7 @@ from counterfoil.contexts import faults
 from counterfoil.contexts.roots import both_entered
 from counterfoil.contexts.routines import Routine
 from counterfoil.contexts.values import derived
-from counterfoil.timeline import Order
+from counterfoil.timeline import Order, perform
 from counterfoil_spec.arguments import instance, integer
 from counterfoil_spec.refusals import refuse
 
@@ -73,9 +73,10 @@ def _run_now(value: Context, routine: Routine, flags: int, bindings: Any) -> Non
         answer = lib.cf_routine_run(standing, c, bindings, flags, place)
         if answer == lib.CF_RUN_FINE:
             return
-        if answer != lib.CF_RUN_PENDING:
+        if answer == lib.CF_RUN_PENDING:
+            _reach(routine)
+        elif answer != lib.CF_RUN_UNWRITTEN or not routine._tables.excuse():
             raise faults.refusal(value, routine, answer, place[0])
-        _reach(routine)
 
 
 def _reach(routine: Routine) -> None:
@@ -94,18 +95,32 @@ def _run_later(value: Context, routine: Routine, flags: int, bindings: Any) -> N
     assert worker is not None
     place, tables = ffi.new("int64_t *"), routine._tables
     standing = ffi.cast(_STANDING, value._standing)
+    tables.excuse()
     answer = lib.cf_run_enter(standing, tables.c, bindings, flags | lib.CF_RUN_DEFERRED, place)
     if answer != lib.CF_RUN_FINE:
         raise faults.refusal(value, routine, answer, place[0])
     try:
+        orders = _uses(routine)
+        points = [point for order, writes in orders.items() for point in order.points(writes)]
+        perform(point for point in points if point[0] is not worker.timeline)
         number = worker.submit(lambda: lib.cf_run_work(tables.c, bindings))
-        orders: dict[Order, bool] = {}
-        for position, pool in enumerate(tables.pools):
-            orders[pool.buffer.memory.ordered()] = bool(tables.c.writing[position])
         worker.timeline.submit(lambda: worker.wait_for(number), orders)
-    finally:
-        lib.cf_run_done(tables.c)
+    except BaseException:
+        lib.cf_claims_release(tables.c.pools, tables.c.pool_count)
+        raise
+    lib.cf_run_done(tables.c)
     worker.prune()
+
+
+def _uses(routine: Routine) -> dict[Order, bool]:
+    """The orders of work of the pools, and whether each is written; refuses memory/lost."""
+    tables = routine._tables
+    orders: dict[Order, bool] = {}
+    for position, pool in enumerate(tables.pools):
+        writing = bool(tables.c.writing[position])
+        pool.buffer.require_found(writing)
+        orders[pool.buffer.memory.ordered()] = writing
+    return orders
 
 
 def _marked(value: Context, routine: Routine) -> Context:

@@ -75,6 +75,16 @@ class Tables:
         self._keep.append(made)
         return made
 
+    def excuse(self) -> bool:
+        """Ask no more of inputs that were declared zero-valid since compile (C3); whether there was one."""
+        kept = [(node, self.c.needed[at]) for at, node in enumerate(self.needed) if not node.zero_valid]
+        if len(kept) == len(self.needed):
+            return False
+        for position, (_, record) in enumerate(kept):
+            self.c.needed[position] = record
+        self.needed, self.c.needed_count = [node for node, _ in kept], len(kept)
+        return True
+
     def keep(self, thing: object) -> None:
         """Keep what the tables point to."""
         self._keep.append(thing)

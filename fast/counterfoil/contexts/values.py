@@ -48,6 +48,9 @@ class Value(Standing):
     decisions: Decisions
     frontier: Frontier
 
+    def __reduce__(self) -> str:
+        raise TypeError("contexts are not copied or pickled: their memory is this process's")
+
     @property
     def constants(self) -> list[Pool]:
         """The constant pools its buffers lie in."""
@@ -78,8 +81,16 @@ def derived(value: _V, unit: Unit | None = None, **changes: Any) -> _V:
     """A value like another but for what is named, in the same unit where none is given."""
     made = _blank(type(value))
     _complete(made, value._root, value._unit if unit is None else unit)
-    for name in ("name", "device", "count", "buffers", "initialized", "lineage", "decisions", "frontier"):
-        setattr(made, name, changes[name] if name in changes else getattr(value, name))
+    made.name = value.name
+    made.device = value.device
+    made.count = value.count
+    made.buffers = value.buffers
+    made.initialized = value.initialized
+    made.lineage = value.lineage
+    made.decisions = value.decisions
+    made.frontier = value.frontier
+    for name, change in changes.items():
+        setattr(made, name, change)
     return made
 
 

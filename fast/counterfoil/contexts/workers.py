@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
+import weakref
 from collections.abc import Callable
+from typing import Final
 
 from counterfoil.timeline import Timeline
 
@@ -22,6 +25,11 @@ class Worker:
     def __init__(self, name: str) -> None:
         self.name = name
         self.timeline = Timeline(name)
+        self._start()
+        _workers.add(self)
+
+    def _start(self) -> None:
+        """Nothing given, nothing done, no thread."""
         self._jobs: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()
         self._given = 0
         self._done = 0
@@ -59,6 +67,21 @@ class Worker:
         with self._changed:
             self._done += 1
             self._changed.notify_all()
+
+
+_workers: Final[weakref.WeakSet[Worker]] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """A forked process has none of the threads: what was dispatched and not done is lost there."""
+    for worker in _workers:
+        if worker._done < worker._given:
+            worker.timeline.lose("the process was forked while its work was pending")
+            worker.timeline = Timeline(worker.name)
+        worker._start()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def _serve(worker: Worker) -> None:

@@ -7,6 +7,13 @@ from typing import Final
 from counterfoil_oracles.mutants.bounds import BOUNDS
 from counterfoil_oracles.mutants.codecs import CODECS
 from counterfoil_oracles.mutants.compaction import COMPACTION
+from counterfoil_oracles.mutants.contexts.bump import BUMP
+from counterfoil_oracles.mutants.contexts.emission import EMISSION
+from counterfoil_oracles.mutants.contexts.ledger import LEDGER
+from counterfoil_oracles.mutants.contexts.lineage import LINEAGE
+from counterfoil_oracles.mutants.contexts.placement import PLACEMENT
+from counterfoil_oracles.mutants.contexts.reference import CONTEXT_REFERENCE
+from counterfoil_oracles.mutants.contexts.release import RELEASE
 from counterfoil_oracles.mutants.death import DEATH
 from counterfoil_oracles.mutants.defect import Defect
 from counterfoil_oracles.mutants.distinctness import DISTINCTNESS
@@ -24,7 +31,15 @@ DEFECTS: Final[tuple[Defect, ...]] = (
     *CODECS, *BOUNDS, *OVERLAP, *DISTINCTNESS, *ORDER, *REFUSED_CLAIMS, *RAISED_CLAIMS, *WAITS, *LOSS, *NEIGHBOURS,
     *COMPACTION, *DEATH, *KERNELS, *REFERENCE,
 )  # fmt: skip
-"""Every defect, group by group."""
+"""Every defect of the array half, group by group: the array machine finds each."""
+
+CONTEXT_DEFECTS: Final[tuple[Defect, ...]] = (
+    *LEDGER, *LINEAGE, *RELEASE, *BUMP, *EMISSION, *PLACEMENT, *CONTEXT_REFERENCE,
+)  # fmt: skip
+"""Every defect of programs and contexts: the context machine finds each."""
+
+CATALOGUES: Final = {"arrays": DEFECTS, "contexts": CONTEXT_DEFECTS}
+"""The defects by the machine that finds them."""
 
 GROUPS: Final = {
     "codecs": "codecs",
@@ -41,5 +56,12 @@ GROUPS: Final = {
     "death": "reason of death",
     "kernels": "kernels",
     "reference": "reference",
+    "ledger": "ledger",
+    "lineage": "lineage",
+    "release": "release units",
+    "bump": "bump planner",
+    "emission": "emitted C",
+    "placement": "placement",
+    "context-reference": "reference of contexts",
 }
 """The kinds of mistake: the group in an id, and what it is called."""

@@ -92,9 +92,10 @@ def _stands_on_fork(unit: Unit, routine: Routine) -> bool:
 
 def _check_written(routine: Routine) -> None:
     """Refuse run/unwritten-inputs: allocation zeros are a right start for the zero-valid alone (context:53, C3)."""
-    unwritten = [node.label for node in routine.demanded if routine.locations[node] not in routine.ledger.written]
-    if unwritten:
-        raise refuse("run/unwritten-inputs", routine=routine.name, nodes=unwritten)
+    written = routine.ledger.written
+    missing = [node for node in routine.demanded if not node.zero_valid and routine.locations[node] not in written]
+    if missing:
+        raise refuse("run/unwritten-inputs", routine=routine.name, nodes=[node.label for node in missing])
 
 
 def _check_own(routine: Routine) -> None:

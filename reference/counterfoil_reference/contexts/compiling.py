@@ -33,8 +33,8 @@ class Routine:
     """A compiled routine: a record that only compile makes and only run dispatches (context:15, context:17).
 
     Beside what the surface shows: ``plan``; ``segments``, the kernels a transform returned; ``locations``, the buffers
-    of its arguments; ``entry``, its part of the lineage; ``demanded``, the reads that somebody must have written, as
-    declared at the compile; ``dependency_names`` by id; ``transfer``, the fill of the merge buffer it reads.
+    of its arguments; ``entry``, its part of the lineage; ``demanded``, the reads that somebody must have written
+    unless they are zero-valid; ``dependency_names`` by id; ``transfer``, the fill of the merge buffer it reads.
     """
 
     name: str
@@ -240,10 +240,10 @@ def _routine(
 
 
 def _is_demanded(node: Node, comp: Comp, planned: Plan) -> bool:
-    """Whether a read must have been written: no literal, not zero-valid, not embedded and started by the routine
-    itself (context:53, C3)."""
+    """Whether a read must have been written unless it is zero-valid: no literal, and not embedded and started by the
+    routine itself (context:53)."""
     starts_here = node in comp.embedded and node in planned.read_before_write
-    return node.literal is None and not node.zero_valid and not starts_here
+    return node.literal is None and not starts_here
 
 
 def _dependency_name(context: Context, dep: int) -> str:

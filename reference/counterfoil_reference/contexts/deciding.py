@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from counterfoil_reference.contexts.units import Unit, check_released
+from counterfoil_reference.contexts.units import Unit, adopt, check_released
 from counterfoil_reference.programs import Decisions
 from counterfoil_spec.programs.nodes import Intent, Node
 from counterfoil_spec.refusals import refuse, shown
@@ -36,11 +36,18 @@ def decided(context: Context, reading: str, nodes: Iterable[Node], operation: st
 def decided_all(
     context: Context, readings: Iterable[tuple[str, tuple[Node, ...]]], skip_empty: bool
 ) -> Context:
-    """One decision per reading, in order; an empty one is skipped, or derives a child all the same (context:204)."""
+    """One decision per reading, in order; an empty one is skipped, or derives a child all the same (context:204).
+
+    The last child adopts those in between, which nobody else could release (context:186).
+    """
     check_released(context, "decide_readings")
+    minted: list[Context] = []
     for reading, nodes in readings:
         if nodes or not skip_empty:
             context = decided(context, reading, nodes, "decide_readings")
+            minted.append(context)
+    for between in minted[:-1]:
+        adopt(context.unit, between.unit)
     return context
 
 

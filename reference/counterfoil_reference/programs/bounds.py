@@ -144,7 +144,8 @@ def _part(dtype: Dtype, term: Term) -> Part:
     least, most, _ = ends(term.right)
     corners = [_product_units(x, y) for x in (low, high) for y in (least, most)]
     own = _product_units(center(term.left), center(term.right))
-    held = min(corners) == max(corners) and own == _units(center(single(dtype, term)))
+    rounded_own = center(single(dtype, term))
+    held = min(corners) == max(corners) and math.isfinite(rounded_own) and own == _units(rounded_own)
     return Part(min(corners), own, max(corners), held)
 
 
@@ -219,6 +220,7 @@ def _product_of_spans(dtype: Dtype, form: Format, factors: Sequence[Value]) -> V
     if nan or math.isinf(low) or math.isinf(high):
         return everything(dtype, center(found))
     slack = 4 * len(factors) * 2.0**-form.precision
-    least = len(factors) * math.ldexp(1.0, form.least)
+    most = math.prod(max(1.0, *map(abs, ends(factor)[:2])) for factor in factors)
+    least = 2 * len(factors) * math.ldexp(1.0, form.least) * most  # what underflow on the way may lose, scaled up later
     low, high = low - abs(low) * slack - least, high + abs(high) * slack + least
     return between(rounded(form, low), rounded(form, high), center(found))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from counterfoil_reference.programs.injective import further_loops, has_symbolic_extent, is_onto
-from counterfoil_reference.programs.views import Patch, Step, reads
+from counterfoil_reference.programs.views import Patch, RowAccumulate, Step, reads
 from counterfoil_spec.programs.assignments import Accumulate
 from counterfoil_spec.programs.nodes import Node
 from counterfoil_spec.programs.projections import greatest_extent
@@ -16,7 +16,7 @@ def is_definite(step: Step) -> bool:
     if not isinstance(step, Accumulate):
         return not isinstance(step, Patch)
     if step.initialize:
-        return True
+        return not isinstance(step, RowAccumulate)
     projections = step.projections
     if step.accumulator != "arg2" or has_symbolic_extent(projections.product):
         return False

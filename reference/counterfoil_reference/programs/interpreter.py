@@ -14,7 +14,7 @@ from counterfoil_reference.programs.injective import Product as Loops
 from counterfoil_reference.programs.injective import plain_iterator
 from counterfoil_reference.programs.memory import Environment, Memory, indexed, indices, is_inside, position
 from counterfoil_reference.programs.spans import Value
-from counterfoil_reference.programs.views import Patch, Step, accesses
+from counterfoil_reference.programs.views import Patch, RowAccumulate, Step, accesses
 from counterfoil_spec.dtypes import Dtype
 from counterfoil_spec.programs.assignments import Accumulate, Constant, Definition, Embed, Fetch, Fill, Operand, Read
 from counterfoil_spec.programs.nodes import Node
@@ -50,8 +50,9 @@ class Interpreter:
 
     def _accumulate(self, step: Accumulate, cells: Cells) -> None:
         if step.initialize:
-            for index in indices(step.target.shape):
-                cells.write(position(step.target, index), number(NEUTRAL[step.accumulator], step.target.dtype))
+            row = [self._bindings[step.symbol]] if isinstance(step, RowAccumulate) else []
+            for index in indices(step.target.shape[len(row) :]):
+                cells.write(position(step.target, [*row, *index]), number(NEUTRAL[step.accumulator], step.target.dtype))
         plain = as_accumulation(step)
         for environment in points(plain.projections.product, self._bindings):
             found = self._term(plain, environment, None)

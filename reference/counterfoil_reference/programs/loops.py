@@ -43,7 +43,7 @@ class Kernels:
     def __init__(self, memory: Memory, bindings: Mapping[Symbol, int]) -> None:
         self._memory = memory
         self._locals: dict[Local, Cells] = {}
-        self._environment: dict[Iterator | Symbol, int] = {symbol: value for symbol, value in bindings.items()}
+        self._environment: dict[Iterator | Symbol, int] = dict(bindings.items())
 
     def run(self, kernel: Lowered) -> None:
         """One kernel."""

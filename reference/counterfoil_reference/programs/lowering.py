@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from counterfoil_reference.programs.definitions import Stored
 from counterfoil_reference.programs.replaying import accumulated, applied, fetched, nest, operand
-from counterfoil_reference.programs.views import Patch, Step, accesses
+from counterfoil_reference.programs.views import Patch, RowAccumulate, Step, accesses
 from counterfoil_spec.programs.assignments import Accumulate, Constant, Embed, Fill, Offsets
 from counterfoil_spec.programs.loops import Load, Lowered, Number, Statement, Store, Zero
 from counterfoil_spec.programs.nodes import Node
@@ -28,7 +28,8 @@ def _step(step: Step, stored: Stored) -> Iterator[Statement]:
         yield from _definition(step.target, (at(step.symbol),), step.definition)
     elif isinstance(step, Accumulate):
         if step.initialize:
-            yield from _definition(step.target, (), Constant(NEUTRAL[step.accumulator]))
+            front = (at(step.symbol),) if isinstance(step, RowAccumulate) else ()
+            yield from _definition(step.target, front, Constant(NEUTRAL[step.accumulator]))
         yield from _accumulation(step, stored)
     else:
         definition = step.definition

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from counterfoil_spec.programs.assignments import (
     Accumulate,
@@ -33,6 +33,13 @@ class Patch:
     target: Node
     symbol: Symbol
     definition: Constant | Fill | Offsets | Embed
+
+
+@dataclass(frozen=True, slots=True)
+class RowAccumulate(Accumulate):
+    """An accumulation into a slice view that initializes: the row of ``target`` at ``symbol`` starts as neutral."""
+
+    symbol: Symbol = field(kw_only=True)
 
 
 Step = Accumulate | Fetch | Patch
@@ -73,6 +80,9 @@ def _accumulation(leaf: Accumulate) -> Accumulate:
         operands.append(Read(node) if isinstance(operand, Read) else Merge(node))
         indices.append(whole)
     projections = Projections(leaf.projections.product, index, tuple(indices))
+    if leaf.initialize and leaf.target.slice_of is not None:
+        symbol = leaf.target.slice_of[1]
+        return RowAccumulate(target, leaf.accumulator, operation, tuple(operands), projections, True, symbol=symbol)
     return Accumulate(target, leaf.accumulator, operation, tuple(operands), projections, leaf.initialize)
 
 

@@ -1,0 +1,1 @@
+"""Defects of programs and contexts, each of which the context machine must find alone."""

@@ -57,9 +57,11 @@ class Pair:
 
     def repeat(self, command: Command) -> None:
         """Run a command that has been compared before, on both halves, and compare nothing."""
-        self.reference.execute(command)
+        self._contexts.about(command)
+        outcome = self.reference.execute(command)
         self.subject.execute(command)
         self._learn(command)
+        self._contexts.follow(command, outcome)
         self._steps += 1
 
     def looks(self) -> tuple[Observation, Observation]:

@@ -62,7 +62,15 @@ class ContextPair:
         """Look at the contexts that a step is about to name."""
         if self._observers[0].contexts:
             self._before = self._observers[0].look(self._named(command))
-            self._tokens.before(command)
+            self.about(command)
+
+    def about(self, command: Command) -> None:
+        """Note what the token bags must know before a step."""
+        self._tokens.before(command)
+
+    def follow(self, command: Command, outcome: Outcome) -> list[str]:
+        """Carry a step out on the token bags; what is wrong, in words."""
+        return self._tokens.follow(command, outcome)
 
     def after(self, index: int, command: Command, outcome: Outcome) -> Divergence | None:
         """Where the subject differs from the reference after a step, or the reference breaks a law; None if nowhere."""
@@ -80,7 +88,7 @@ class ContextPair:
         )
 
     def _against_a_theorem(self, index: int, command: Command, outcome: Outcome) -> Divergence | None:
-        wrong = self._tokens.follow(command, outcome)
+        wrong = self.follow(command, outcome)
         return Divergence(index, command, None, wrong, f"accepted against a theorem: {wrong[0]}") if wrong else None
 
     def _named(self, command: Command) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -26,7 +28,7 @@ def shared_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 def assert_same_values(drawn: Drawn) -> None:
     """Each routine of a lineage on equal buffers; the reference goes on with the emitted code's values (N5)."""
     values = {node: padded(node, drawn.given[node]) for node in drawn.nodes}
-    ours, theirs = fast.NOTHING_DECIDED, reference.NOTHING_DECIDED
+    ours, theirs = replace(fast.NOTHING_DECIDED, inline=drawn.decisions.inline), drawn.decisions
     for routine in drawn.routines:
         code = Sequence(tuple(routine))
         try:

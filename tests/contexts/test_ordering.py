@@ -159,19 +159,19 @@ def test_b76_range_errors_name_the_dtype(cf: Any, root: Any, dtype: str, value: 
 def test_an_upload_right_after_an_initialization(cf: Any) -> None:
     """On a device that works on its own a queued write does not land on a later upload (bug 18)."""
     for _ in range(10):
-        x, y = stored("x", (1024,)), stored("y", (1024,))
+        x, y = stored("x", (128,)), stored("y", (128,))
         comps = [program("init", number(x, 1), embedded=[x]), program("use", add(y, "identity", x), embedded=[y])]
         context, (init, use) = chain(cf.Context.cpu(threads=2), *comps)
-        context = context.run(init).set_values(x, [5] * 1024).run(use)
-        assert context.get_value(y, (1023,)) == 5.0
+        context = context.run(init).set_values(x, [5] * 128).run(use)
+        assert context.get_value(y, (127,)) == 5.0
 
 
 def test_back_to_back_routines_do_not_overlap(cf: Any) -> None:
     """A routine follows the one before that writes what it reads (bug 20)."""
-    x, y = stored("x", (4096,)), stored("y", (4096,))
+    x, y = stored("x", (256,)), stored("y", (256,))
     comps = [program("grow", put(y, "add", x, x)), program("back", put(x, "identity", y))]
-    fed = cf.Context.cpu(threads=2).set_values(x, [1] * 4096).set_values(y, [0] * 4096)
+    fed = cf.Context.cpu(threads=2).set_values(x, [1] * 256).set_values(y, [0] * 256)
     context, (grow, back) = chain(fed, *comps)
     for _ in range(10):
         context = context.run(grow).run(back)
-    assert context.get_values(x) == [1024.0] * 4096
+    assert context.get_values(x) == [1024.0] * 256

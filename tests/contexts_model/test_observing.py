@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.contexts_model.building import fetch, merged, node, plain, program, refused, rule, store
 
 from counterfoil_reference import Context, inspection
+from counterfoil_reference.intervals import watching
 from counterfoil_spec.programs.assignments import Embed, Fetch
 from counterfoil_spec.programs.nodes import Intent, Node
 from counterfoil_spec.programs.placements import Observability
@@ -115,3 +116,13 @@ def test_discarded_nodes_are_refused(root: Context) -> None:
         "observability": lambda: fed.observability(x),
     }.items():  # fmt: skip
         assert refused(call) == ("compile/discarded-node", {"operation": operation, "node": "x"})
+
+
+def test_a_recompute_tells_a_watcher_of_the_array_it_returns(root: Context) -> None:
+    """What else would be right is recorded for the array returned, and for no throwaway buffer (N5)."""
+    x, v = node("x"), virtual("v")
+    child, _ = root.set_values(x, [1, 2]).compile(program("define", store(v, x, operation="exp"), embedded=[v]))
+    with watching() as records:
+        array = child.to_host(v)
+    assert [record.dst for record in records] == [array] and len(records[0].accepts) == 2
+    assert child.to_host(v).to_values() == array.to_values()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 from tests.contexts_model.building import add, failing, fetch, live_pools, node, program, refused, rule, store
 
@@ -227,3 +230,17 @@ def test_a_donated_pool_is_refused_at_the_door(root: Context) -> None:
     assert found is not None and found[0] == "door/dead-buffer" and found[1]["dead"] == ["float32 [2] was taken"]
     child.release()
     fed.release()
+
+
+def test_a_loop_of_fresh_graphs_leaves_nothing(root: Context) -> None:
+    """What a released leaf held is collectable, literals included, and no record stays (context:178)."""
+    kept, before = [], live_pools()
+    for _ in range(5):
+        x, c = node("x"), Node("c", (2,), literal=[1, 2])
+        child, routine = root.compile(program("step", store(x, c), add(x, c), embedded=[x]))
+        assert child.run(routine).get_values(x) == [2.0, 4.0]
+        child.release()
+        kept += [weakref.ref(x), weakref.ref(c), weakref.ref(routine), weakref.ref(child.unit)]
+        del x, c, child, routine
+    gc.collect()
+    assert all(ref() is None for ref in kept) and live_pools() == before and root.ledger_records == 0

@@ -91,11 +91,12 @@ def test_every_rule_named_exists() -> None:
 def test_every_paragraph_is_shown_or_planned() -> None:
     """A row is shown by traces or tests that exist, or it is planned, and then so is one of its rules."""
     for entry in PARAGRAPHS:
-        if entry.get("planned"):
-            assert is_planned(entry["rules"]) and not entry.get("shown"), entry["line"]
-        else:
-            assert entry["shown"] and all((ROOT / path).is_file() for path in entry["shown"]), entry["line"]
-            assert not all(registry()[rule].status == "planned" for rule in entry["rules"]) or not entry["rules"]
+        shown = entry.get("shown", [])
+        assert all((ROOT / path).is_file() for path in shown), entry["line"]
+        assert shown or entry.get("planned"), entry["line"]
+        assert is_planned(entry["rules"]) or not entry.get("planned"), entry["line"]
+        active = [rule for rule in entry["rules"] if registry()[rule].status == "active"]
+        assert entry.get("planned") or active or not entry["rules"], entry["line"]
 
 
 def test_every_function_is_of_the_surface() -> None:

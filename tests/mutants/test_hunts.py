@@ -1,25 +1,45 @@
 """A slice of the hunt for planted defects; `counterfoil mutants` hunts all of them from three seeds."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from counterfoil_oracles.mutants.campaign import SEEDS, canary, hunt_all
-from counterfoil_oracles.mutants.catalogue import DEFECTS
-from counterfoil_oracles.mutants.planting import Ground
+import pytest
 
-SLICE: Final = (
-    "overlap/none", "distinctness/single-axes", "refusal-claims/halfway", "exception-claims/work", "loss/failed-work",
-    "neighbours/part", "death/claims", "reference/neighbours",
-)  # fmt: skip
-STEPS: Final = 12_000
+from counterfoil_oracles.mutants.campaign import SEEDS, Search, canary, hunt_all, tells
+from counterfoil_oracles.mutants.catalogue import CATALOGUES, CONTEXT_DEFECTS
+from counterfoil_oracles.mutants.planting import CHECKOUT, Ground
+
+SLICES: Final = {
+    "arrays": (
+        "overlap/none", "distinctness/single-axes", "refusal-claims/halfway", "exception-claims/work",
+        "loss/failed-work", "neighbours/part", "death/claims", "reference/neighbours",
+    ),
+    "contexts": ("ledger/first-input", "release/retired", "bump/order", "placement/reads"),
+}  # fmt: skip
+STEPS: Final = {"arrays": 12_000, "contexts": 1_000}
+
+TOLD: Final = ("lineage/write-after-read", "release/fork-parent", "emission/neutral", "context-reference/rollback")
+"""Defects planted again under their traces: of each half, and of emitted code."""
 
 
-def test_the_machine_finds_a_slice_of_the_defects_and_nothing_without_them(tmp_path: Path) -> None:
-    """Eight defects of eight groups are each found, from one seed, where the halves without them agree as long."""
-    chosen = [defect for defect in DEFECTS if defect.id in SLICE]
-    seeds = SEEDS[:1]
-    ground = Ground(tmp_path)
-    results = list(hunt_all(ground, chosen, seeds, STEPS))
-    assert len(results) == len(SLICE)
+@pytest.mark.parametrize(("machine", "slice_"), SLICES.items())
+def test_the_machine_finds_a_slice_of_the_defects_and_nothing_without_them(
+    machine: str, slice_: Sequence[str], tmp_path: Path
+) -> None:
+    """Defects of several groups are each found, from one seed, where the halves without them agree as long."""
+    chosen = [defect for defect in CATALOGUES[machine] if defect.id in slice_]
+    ground, search = Ground(tmp_path), Search(machine, SEEDS[:1], STEPS[machine])
+    results = list(hunt_all(ground, chosen, search))
+    assert len(results) == len(slice_)
     assert [result for result in results if not result.found] == []
-    assert [song for song in canary(ground, results, seeds) if not song.clean] == []
+    assert [song for song in canary(ground, results, search) if not song.clean] == []
+
+
+def test_a_trace_tells_its_defect_from_the_halves_as_they_are(tmp_path: Path) -> None:
+    """Where the defect is planted, its trace ends otherwise than recorded."""
+    ground = Ground(tmp_path)
+    for defect in CONTEXT_DEFECTS:
+        if defect.id in TOLD:
+            trace = CHECKOUT / "tests" / "traces" / "defects" / f"{defect.name}.jsonl"
+            assert tells(ground, ground.plant(defect), trace), defect.id

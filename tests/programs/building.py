@@ -191,16 +191,18 @@ def programs(draw: st.DrawFn, routines: int = 1, loose: bool = True, merges: boo
     nodes = [draw(drawn_nodes(f"n{place}", plain)) for place in range(count)]
     symbols = [Symbol("s", 2), Symbol("t", 1), Symbol("e", 3, extent=True)]
     bindings = {each: draw(st.integers(0, each.greatest or 0)) for each in symbols}
+    whole = list(nodes)
+    nodes += [row for node in whole if not plain for row in draw(rows(node, symbols[0]))]
     parts = []
     for _ in range(routines):
         length = draw(st.integers(1, 8))
         first = draw(st.integers(0, count - 1))
         order = [nodes[(first + place) % count] for place in range(length)] if plain else [None] * length
         parts.append([draw(assignments(nodes, symbols, loose, merges, target)) for target in order])
-    given = {node: [draw(numbers(node.dtype, loose)) for _ in range(node.size)] for node in nodes}
+    given = {node: [draw(numbers(node.dtype, loose)) for _ in range(node.size)] for node in whole}
     merged = [draw(numbers(nodes[0].dtype, False))] * math.prod(nodes[0].dims)
     preferred = frozenset(node for node in nodes if plain and draw(st.booleans()))
-    return Drawn(nodes, bindings, parts, given, merged, replace(NOTHING_DECIDED, inline=preferred))
+    return Drawn(whole, bindings, parts, given, merged, replace(NOTHING_DECIDED, inline=preferred))
 
 
 @st.composite
@@ -216,6 +218,14 @@ def drawn_nodes(draw: st.DrawFn, label: str, plain: bool) -> Node:
     if draw(st.integers(0, 3)) == 0:
         node.set_observable()
     return node
+
+
+@st.composite
+def rows(draw: st.DrawFn, parent: Node, symbol: Symbol) -> list[Node]:
+    """A slice view of a node that admits one, or none."""
+    if not parent.rank or parent.shape[0] < 2 or parent.is_padded or draw(st.booleans()):
+        return []
+    return [Node(f"{parent.label}_row", parent.shape[1:], parent.dtype, slice_of=(parent, symbol))]
 
 
 def numbers(dtype: Dtype, loose: bool) -> st.SearchStrategy[float]:

@@ -38,6 +38,14 @@ def evaluate(steps: Sequence[Assignment], arrays: Arrays, bindings: Mapping[Symb
                 _accumulate(step, arrays, bindings, merged)
 
 
+def _array(node: Node, arrays: Arrays, bindings: Mapping[Symbol, int]) -> np.ndarray:
+    """A node's array; of a slice view, the row of its parent, in place."""
+    if node.slice_of is None:
+        return arrays[node]
+    parent, symbol = node.slice_of
+    return arrays[parent][bindings[symbol], ...]
+
+
 def _inside(node: Node, index: Sequence[int]) -> tuple[int, ...]:
     return tuple(entry + left for entry, (left, _) in zip(index, node.padding, strict=True))
 
@@ -48,6 +56,7 @@ def _indices(node: Node) -> Any:
 
 def _fetch(step: Fetch, arrays: Arrays, bindings: Mapping[Symbol, int]) -> None:
     node = step.target
+    into = _array(node, arrays, bindings)
     for place, index in enumerate(_indices(node)):
         match step.definition:
             case Constant(value):
@@ -59,8 +68,8 @@ def _fetch(step: Fetch, arrays: Arrays, bindings: Mapping[Symbol, int]) -> None:
             case Embed(symbol):
                 found = bindings[symbol]
             case Row(parent, symbol):
-                found = arrays[parent][_inside(parent, (bindings[symbol], *index))]
-        arrays[node][_inside(node, index)] = cast(found, node.dtype)
+                found = _array(parent, arrays, bindings)[_inside(parent, (bindings[symbol], *index))]
+        into[_inside(node, index)] = cast(found, node.dtype)
 
 
 def _value(entry: Affine, at: Mapping[Any, int]) -> int:
@@ -69,9 +78,10 @@ def _value(entry: Affine, at: Mapping[Any, int]) -> int:
 
 def _accumulate(step: Accumulate, arrays: Arrays, bindings: Mapping[Symbol, int], merged: Any) -> None:
     node, projections = step.target, step.projections
+    into = _array(node, arrays, bindings)
     if step.initialize:
         for index in _indices(node):
-            arrays[node][_inside(node, index)] = cast(NEUTRAL[step.accumulator], node.dtype)
+            into[_inside(node, index)] = cast(NEUTRAL[step.accumulator], node.dtype)
     extents = [extent if isinstance(extent, int) else bindings[extent] for _, extent in projections.product]
     for point in itertools.product(*map(range, extents)):
         at = {**bindings, **{loop: value for (loop, _), value in zip(projections.product, point, strict=True)}}
@@ -79,11 +89,11 @@ def _accumulate(step: Accumulate, arrays: Arrays, bindings: Mapping[Symbol, int]
         operands: list[Any] = []
         for operand, index in zip(step.operands, projections.operands, strict=True):
             kept = step.operation not in ("arg1", "arg2") or len(operands) == (step.operation == "arg2")
-            source = merged if isinstance(operand, Merge) else arrays[operand.node]
+            source = merged if isinstance(operand, Merge) else _array(operand.node, arrays, bindings)
             place = _inside(operand.node, [_value(entry, at) for entry in index])
             operands.append(cast(source[place], node.dtype) if kept else None)
         found = operate(step.operation, operands, node.dtype)
-        arrays[node][where] = operate(step.accumulator, [arrays[node][where], found], node.dtype)
+        into[where] = operate(step.accumulator, [into[where], found], node.dtype)
 
 
 def cast(value: Any, dtype: Dtype) -> Any:

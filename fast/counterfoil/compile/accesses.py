@@ -74,7 +74,7 @@ class Accesses:
         if step.reads_target:
             first[target] = None
         for node in reached(first, defined) if defined else first:
-            if node not in self._definite:
+            if node not in self._definite and not (node is target and step.initializes):
                 self.unwritten.add(node)
         for node, index in step.reads:
             self.read[node] = None

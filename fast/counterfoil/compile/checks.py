@@ -56,7 +56,7 @@ def refuse_range(node: Node, axis: int, low: int, high: int) -> Exception:
 def _check_fill(step: Step) -> None:
     it = step.assignment
     if isinstance(it, Fetch) and isinstance(it.definition, Fill) and len(it.definition.values) > MAX_FILL:
-        raise refuse("compile/fill-limit", node=it.target.label, size=len(it.definition.values), limit=MAX_FILL)
+        raise refuse("compile/fill-limit", node=step.target.label, size=len(it.definition.values), limit=MAX_FILL)
 
 
 def _check_ranges(step: Step) -> None:

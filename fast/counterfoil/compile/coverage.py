@@ -50,7 +50,7 @@ class Coverage:
     def step(self, step: Step, loaded: Iterable[Node]) -> None:
         """An executed step that loads these nodes, those of the definitions it replays included."""
         for node in loaded:
-            if node is not step.target:
+            if node is not step.target or not step.initializes:
                 self.read(node)
         if step.reads_target:
             self.read(step.target)

@@ -81,13 +81,13 @@ class Lowerer:
 
     def _fetch(self, step: Step, it: Fetch) -> tuple[Statement, ...]:
         if isinstance(it.definition, Constant) and _is_plain_zero(it.definition.value) and step.row is None:
-            return (Zero(it.target),)
-        loops, index = _whole(it.target, step.row)
+            return (Zero(step.target),)
+        loops, index = _whole(step.target, step.row)
         if isinstance(it.definition, Fill):
-            return _unrolled(it.target, step.row, it.definition.values)
+            return _unrolled(step.target, step.row, it.definition.values)
         own = index if step.row is None else index[1:]
-        shape = it.target.shape if step.row is None else it.target.shape[1:]
-        return nest(loops, (Store(it.target, index, _fetched(it, own, shape)),))
+        shape = step.target.shape if step.row is None else step.target.shape[1:]
+        return nest(loops, (Store(step.target, index, _fetched(it, own, shape)),))
 
     def _operation(self, it: Accumulate, bindings: Bindings, own: Local | None = None) -> Scalar:
         """The operation over its operands; ``own`` stands for the target where it is replayed."""

@@ -28,8 +28,9 @@ class Step:
 
     @property
     def target(self) -> Node:
-        """The node it writes."""
-        return self.assignment.target
+        """The node it writes; of a fetch into a view, the parent."""
+        target = self.assignment.target
+        return target if target.slice_of is None else target.slice_of[0]
 
     @property
     def product(self) -> Product:
@@ -45,9 +46,17 @@ class Step:
     def reads_target(self) -> bool:
         """Whether it looks at what its target was before."""
         it = self.assignment
-        if isinstance(it, Fetch) or it.initialize:
+        if isinstance(it, Fetch) or self.initializes:
             return False
-        return it.accumulator != "arg2" or any(node is it.target for node, _ in self.reads)
+        if it.accumulator != "arg2" and not it.initialize:
+            return True
+        return any(node is it.target for node, _ in self.reads)
+
+    @property
+    def initializes(self) -> bool:
+        """Whether the whole target starts from a neutral value, so that whatever is read of it is read after that."""
+        it = self.assignment
+        return isinstance(it, Accumulate) and it.initialize and self.row is None
 
     @property
     def is_definite(self) -> bool:
@@ -78,9 +87,6 @@ def step_of(assignment: Assignment) -> Step:
     if isinstance(assignment, Fetch) and isinstance(assignment.definition, Row):
         assignment = _row_copy(assignment.target, assignment.definition)
     if isinstance(assignment, Fetch):
-        target = assignment.target
-        parent = target if target.slice_of is None else target.slice_of[0]
-        assignment = assignment if parent is target else Fetch(parent, assignment.definition)
         return Step(assignment, row, (), (), row is None, False)
     assignment = _replaced(assignment)
     projections = assignment.projections

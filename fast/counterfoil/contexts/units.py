@@ -66,8 +66,9 @@ class Unit:
     def begin(self, value: Value) -> None:
         """Bind the constants its first value maps, and keep its lineage's routines from retiring (C6, C17)."""
         for pool in value.constants:
-            pool.holders += 1
-            self.constants[pool] = None
+            if not pool.freed:
+                pool.holders += 1
+                self.constants[pool] = None
         self.routines = tuple(value._root.names[entry.routine_id] for entry in value.lineage)
         for registration in self.routines:
             registration.units += 1
@@ -120,10 +121,10 @@ def adopt(unit: Unit, ancestor: Unit) -> None:
 
 
 def _fork(value: Value, pool: Pool) -> Unit:
-    """It shares the pools its origin held when the value was made, its constants, adopted ancestors and merge
-    registrations, and has the same lifecycle ancestors."""
+    """It shares the pools its origin held when the value was made and has not given up, its constants, adopted
+    ancestors and merge registrations, and has the same lifecycle ancestors."""
     origin = value._unit
-    unit = Unit(origin.parent, origin.pools[: origin.base + value.count], is_fork=True)
+    unit = Unit(origin.parent, origin.pools[origin.given_up : origin.base + value.count], is_fork=True)
     unit.keep(pool)
     unit.begin(value)
     for ancestor in origin.adopted:

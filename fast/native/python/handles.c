@@ -300,7 +300,7 @@ static bool bits_of(int dtype, PyObject *value, uint64_t bits[2]) {
 }
 
 /* _contiguous(dtype code, shape, address of a cf_buffer): writes the structure of a fresh C-contiguous array, whose
- * shape and bytes the caller has checked. */
+ * shape and bytes the caller has checked; the buffer may be dead. */
 static PyObject *handle_contiguous(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     int64_t shape[CF_MAX_RANK];
     if (nargs != 3 || !PyTuple_CheckExact(args[1]) || PyTuple_Size(args[1]) > CF_MAX_RANK) {
@@ -311,8 +311,10 @@ static PyObject *handle_contiguous(PyObject *self, PyObject *const *args, Py_ssi
     long dtype = PyLong_AsLong(args[0]);
     cf_buffer *buffer = PyLong_AsVoidPtr(args[2]);
     if (PyErr_Occurred()) return NULL;
-    int rule = cf_array_contiguous(&((handle *)self)->array, (int)dtype, rank, shape, buffer);
+    cf_array plain = {.dtype = (int)dtype};
+    int rule = cf_layout_contiguous(&plain.layout, rank, shape, NULL);
     if (rule != 0) return PyErr_Format(PyExc_AssertionError, "a fresh array breaks rule %d", rule);
+    cf_array_rebuffer(&((handle *)self)->array, &plain, buffer);
     Py_RETURN_NONE;
 }
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from counterfoil_oracles.environment import HarnessError
@@ -20,11 +21,22 @@ from counterfoil_oracles.mutants.planting import Ground
 SEEDS: Final = (1, 1_000_001, 2_000_001)
 """Where the searches start: far enough apart that no two run the same program."""
 
-STEPS: Final = 200_000
-"""Most commands to find a defect from one seed."""
-
 PATIENCE: Final = 600.0
 """Seconds for one seed before a search counts as hung."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """How defects are hunted: which machine, from which seeds, how many commands each, how many defects at a time.
+
+    ``traces``: the directory that keeps a trace of each defect found, which tells it from the halves as they are.
+    """
+
+    machine: str
+    seeds: Sequence[int] = SEEDS
+    steps: int = 0
+    jobs: int = 2
+    traces: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -46,44 +58,83 @@ class Result:
         return self.trouble is None and all(hunt.what is None for hunt in self.hunts)
 
 
-def hunt_all(
-    ground: Ground, defects: Sequence[Defect], seeds: Sequence[int] = SEEDS, steps: int = STEPS, jobs: int = 2
-) -> Iterator[Result]:
+def hunt_all(ground: Ground, defects: Sequence[Defect], search: Search) -> Iterator[Result]:
     """The result of each defect, as they come."""
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        running = [pool.submit(hunt_one, ground, defect, seeds, steps) for defect in defects]
+    with ThreadPoolExecutor(max_workers=search.jobs) as pool:
+        running = [pool.submit(hunt_one, ground, defect, search) for defect in defects]
         for done in as_completed(running):
             yield done.result()
 
 
-def hunt_one(ground: Ground, defect: Defect | None, seeds: Sequence[int], steps: int) -> Result:
+def hunt_one(ground: Ground, defect: Defect | None, search: Search) -> Result:
     """Plant a defect and hunt it from each seed, in a process of its own; None hunts what should not be there."""
     try:
         environment = ground.plant(defect)
+        return _hunted(ground, defect, search, environment)
     except HarnessError as error:
         return Result(defect, trouble=str(error))
-    command = [sys.executable, "-m", "counterfoil_oracles.mutants.hunt", "--steps", str(steps), *map(str, seeds)]
-    try:
-        ran = subprocess.run(
-            command, env=environment, cwd=ground.room, capture_output=True, text=True, timeout=PATIENCE * len(seeds)
-        )
     except subprocess.TimeoutExpired:
         return Result(defect, trouble=f"it hangs: nothing came in {PATIENCE:.0f} s a seed")
     finally:
         if defect is not None:
             shutil.rmtree(ground.place(defect), ignore_errors=True)
-    hunts = [Hunt(**json.loads(line)) for line in ran.stdout.splitlines()]
-    return Result(defect, hunts, _trouble(ran.returncode, ran.stderr))
 
 
-def canary(ground: Ground, results: Sequence[Result], seeds: Sequence[int], jobs: int = 2) -> list[Result]:
+def canary(ground: Ground, results: Sequence[Result], search: Search) -> list[Result]:
     """The halves as they are, hunted from each seed for as many steps as any defect took from there."""
-    needed = {
-        seed: max((result.hunts[at].steps for result in results if at < len(result.hunts)), default=0)
-        for at, seed in enumerate(seeds)
-    }
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        return list(pool.map(lambda seed: hunt_one(ground, None, [seed], needed[seed]), seeds))
+
+    def song(at: int, seed: int) -> Result:
+        needed = max((result.hunts[at].steps for result in results if at < len(result.hunts)), default=0)
+        return hunt_one(ground, None, Search(search.machine, [seed], needed))
+
+    with ThreadPoolExecutor(max_workers=search.jobs) as pool:
+        return list(pool.map(song, range(len(search.seeds)), search.seeds))
+
+
+def tells(ground: Ground, environment: dict[str, str], trace: Path) -> bool:
+    """Whether a trace does not end as recorded on the halves of that environment; HarnessError where it does not run.
+    """
+    ran = _python(ground, environment, 1, "telling", "differs", str(trace))
+    if ran.returncode > 1:
+        raise HarnessError(f"{trace} does not run: {_last(ran.stderr)}")
+    return ran.returncode != 1  # a crash tells too
+
+
+def _hunted(ground: Ground, defect: Defect | None, search: Search, environment: dict[str, str]) -> Result:
+    options = ["--machine", search.machine, "--steps", str(search.steps)]
+    trace = None if defect is None or search.traces is None else ground.place(defect) / "found.jsonl"
+    if trace is not None:
+        trace.parent.mkdir(parents=True, exist_ok=True)
+        options += ["--trace", str(trace)]
+    ran = _python(ground, environment, len(search.seeds), "hunt", *options, *map(str, search.seeds))
+    hunts = [Hunt(**json.loads(line)) for line in ran.stdout.splitlines()]
+    trouble = _trouble(ran.returncode, ran.stderr)
+    if trouble is None and trace is not None and trace.exists():
+        assert defect is not None and search.traces is not None
+        trouble = _kept(ground, defect, environment, trace, search.traces)
+    return Result(defect, hunts, trouble)
+
+
+def _kept(ground: Ground, defect: Defect, environment: dict[str, str], trace: Path, directory: Path) -> str | None:
+    """Record the trace on the halves as they are and keep it; what is wrong where it does not tell the defect."""
+    words = ["--title", defect.breaks, "--id", defect.id]
+    ran = _python(ground, ground.plant(None), 1, "telling", "record", str(trace), *words)
+    if ran.returncode:
+        return f"its trace parts the halves without it too: {ran.stdout.strip() or _last(ran.stderr)}"
+    if not tells(ground, environment, trace):
+        return "its trace does not tell it from the halves as they are"
+    directory.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(trace, directory / f"{defect.name}.jsonl")
+    return None
+
+
+def _python(
+    ground: Ground, environment: dict[str, str], seeds: int, module: str, *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", f"counterfoil_oracles.mutants.{module}", *arguments]
+    return subprocess.run(
+        command, env=environment, cwd=ground.room, capture_output=True, text=True, timeout=PATIENCE * seeds
+    )
 
 
 def _trouble(code: int, errors: str) -> str | None:
@@ -91,4 +142,8 @@ def _trouble(code: int, errors: str) -> str | None:
         return None
     if code < 0:
         return f"it crashes: {signal.Signals(-code).name}"
-    return f"the harness fails: {(errors.strip().splitlines() or [str(code)])[-1]}"
+    return f"the harness fails: {_last(errors) or code}"
+
+
+def _last(errors: str) -> str:
+    return (errors.strip().splitlines() or [""])[-1]

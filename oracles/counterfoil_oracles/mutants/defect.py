@@ -24,6 +24,11 @@ class Defect:
         """The kind of mistake: what stands before the slash of the id."""
         return self.id.partition("/")[0]
 
+    @property
+    def name(self) -> str:
+        """The id as a file's name."""
+        return self.id.replace("/", "-")
+
     def applied(self, text: str) -> str:
         """The file's text with the defect; ValueError where ``right`` does not stand in it exactly once."""
         if text.count(self.right) != 1:

@@ -24,6 +24,7 @@ _PACKAGES: Final = (
 )  # fmt: skip
 _NATIVE: Final = Path("fast/native")
 _FAST: Final = Path("fast/counterfoil")
+_COMPILER: Final = _FAST / "compile"
 
 
 class Ground:
@@ -49,11 +50,14 @@ class Ground:
         roots = [self.base / part.parent for part in _PACKAGES]
         if defect is not None:
             roots.insert(0, self._copy_with(defect))
-        return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, roots)), "PYTHONDONTWRITEBYTECODE": "1"}
+        own = {"PYTHONPATH": os.pathsep.join(map(str, roots)), "PYTHONDONTWRITEBYTECODE": "1"}
+        if defect is not None and Path(defect.file).is_relative_to(_COMPILER):
+            own["COUNTERFOIL_CACHE"] = str(self.place(defect) / "cache")  # nothing compiled elsewhere hides the defect
+        return {**os.environ, **own}
 
     def place(self, defect: Defect) -> Path:
         """The directory of a defect's copy."""
-        return self.room / defect.id.replace("/", "-")
+        return self.room / defect.name
 
     def _copy_with(self, defect: Defect) -> Path:
         """The directory from which Python imports the changed package."""

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from counterfoil_oracles.mutants.campaign import SEEDS, STEPS, Result, canary, hunt_all
-from counterfoil_oracles.mutants.catalogue import DEFECTS, GROUPS
+from counterfoil_oracles.mutants.campaign import SEEDS, Result, Search, canary, hunt_all
+from counterfoil_oracles.mutants.catalogue import CATALOGUES, GROUPS
 from counterfoil_oracles.mutants.defect import Defect
 from counterfoil_oracles.mutants.planting import Ground
 
@@ -21,6 +21,13 @@ USAGE: Final = 2
 SURVIVED: Final = 3
 
 
+STEPS: Final = {"arrays": 200_000, "contexts": 20_000}
+"""Most commands of each machine to find a defect from one seed."""
+
+TRACES: Final = Path(".counterfoil") / "defects"
+"""Where the traces of context defects are kept."""
+
+
 def main(argv: Sequence[str]) -> int:
     """Hunt the defects named (groups or ids; none: all) and print a line for each, then what the canary says.
 
@@ -28,23 +35,32 @@ def main(argv: Sequence[str]) -> int:
     defect survived, crashed or hung; 2 for a name that is no defect's.
     """
     options = _parser().parse_args(argv)
-    chosen = [defect for defect in DEFECTS if not options.names or {defect.id, defect.group} & set(options.names)]
-    unknown = set(options.names) - {defect.id for defect in DEFECTS} - set(GROUPS)
+    ids = {defect.id for defects in CATALOGUES.values() for defect in defects}
+    unknown = set(options.names) - ids - set(GROUPS)
     if unknown:
         print(f"counterfoil: no defect is called {', '.join(sorted(unknown))}", *GROUPS, sep="\n  ", file=sys.stderr)
         return USAGE
+    codes = [FOUND]
     with tempfile.TemporaryDirectory(prefix="counterfoil-mutants-") as room:
-        return campaign(Ground(Path(room)), chosen, SEEDS[: options.seeds], options.steps, options.jobs)
+        ground = Ground(Path(room))
+        for machine, defects in CATALOGUES.items():
+            chosen = [each for each in defects if not options.names or {each.id, each.group} & set(options.names)]
+            if chosen:
+                steps = STEPS[machine] if options.steps is None else options.steps
+                kept = options.traces.absolute() if machine == "contexts" else None
+                search = Search(machine, SEEDS[: options.seeds], steps, options.jobs, kept)
+                codes.append(campaign(ground, chosen, search))
+    return DIVERGES if DIVERGES in codes else max(codes)
 
 
-def campaign(ground: Ground, defects: Sequence[Defect], seeds: Sequence[int], steps: int, jobs: int) -> int:
+def campaign(ground: Ground, defects: Sequence[Defect], search: Search) -> int:
     """Hunt, print as results come, and answer the exit code of ``main``."""
     started = time.monotonic()
     results = []
-    for result in hunt_all(ground, defects, seeds, steps, jobs):
+    for result in hunt_all(ground, defects, search):
         results.append(result)
         print("\n".join(lines(result)), flush=True)
-    songs = canary(ground, results, seeds, jobs)
+    songs = canary(ground, results, search)
     print("\n".join(summary(results, songs, time.monotonic() - started)), flush=True)
     if not all(song.clean for song in songs):
         return DIVERGES
@@ -82,7 +98,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="counterfoil mutants")
     parser.add_argument("names", nargs="*", help=f"groups ({', '.join(GROUPS)}) or ids; default: all defects")
     parser.add_argument("--seeds", type=int, default=len(SEEDS), help=f"from how many seeds (default: {len(SEEDS)})")
-    parser.add_argument("--steps", type=int, default=STEPS, help=f"most commands from one seed (default: {STEPS})")
+    most = " or ".join(map(str, STEPS.values()))
+    parser.add_argument("--steps", type=int, help=f"most commands from one seed (default: {most}, by the machine)")
+    parser.add_argument("--traces", type=Path, default=TRACES, help=f"where traces are kept (default: {TRACES})")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (default: 2)")
     return parser
 

@@ -248,6 +248,8 @@ class Context:
     @property
     def placements(self) -> Mapping[Node, Placement]:
         """What this lineage decided (context:188)."""
+        if not self.decisions.materialized:
+            return self.decisions.placements
         decided = dict.fromkeys(self.decisions.materialized, Placement(Mode.ON_DEVICE, _MATERIALIZED))
         return MappingProxyType({**decided, **self.decisions.placements})
 

@@ -13,10 +13,10 @@ from counterfoil_spec.programs.projections import greatest_extent
 
 def is_definite(step: Step) -> bool:
     """Whether every element of the target is written, whatever the bindings."""
-    if not isinstance(step, Accumulate):
-        return not isinstance(step, Patch)
-    if step.initialize:
-        return not isinstance(step, RowAccumulate)
+    if isinstance(step, Patch | RowAccumulate):
+        return False
+    if not isinstance(step, Accumulate) or step.initialize:
+        return True
     projections = step.projections
     if step.accumulator != "arg2" or has_symbolic_extent(projections.product):
         return False
@@ -26,9 +26,16 @@ def is_definite(step: Step) -> bool:
 
 def reads_target_first(step: Step) -> bool:
     """Whether the step reads its own target as it was before."""
-    if not isinstance(step, Accumulate) or step.initialize:
+    if not isinstance(step, Accumulate) or initializes(step):
         return False
-    return step.accumulator != "arg2" or any(node is step.target for node, _ in reads(step))
+    if step.accumulator != "arg2" and not step.initialize:
+        return True
+    return any(node is step.target for node, _ in reads(step))
+
+
+def initializes(step: Step) -> bool:
+    """Whether the whole target starts from a neutral value, so that whatever is read of it is read after that."""
+    return isinstance(step, Accumulate) and step.initialize and not isinstance(step, RowAccumulate)
 
 
 def overwrites(step: Step) -> bool:

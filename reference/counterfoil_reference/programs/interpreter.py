@@ -43,16 +43,17 @@ class Interpreter:
         if isinstance(step, Accumulate):
             self._accumulate(step, cells)
         else:
-            row = [self._bindings[step.symbol]] if isinstance(step, Patch) else []
-            for place, index in enumerate(indices(step.target.shape[len(row) :])):
-                value = self._fetched(step.definition, step.target.dtype, place)
-                cells.write(position(step.target, [*row, *index]), value)
+            self._define(step, step.definition, cells)
+
+    def _define(self, step: Step, definition: Definition, cells: Cells) -> None:
+        """Every element of the step's target, or of the one row that it is about."""
+        row = [self._bindings[step.symbol]] if isinstance(step, Patch | RowAccumulate) else []
+        for place, index in enumerate(indices(step.target.shape[len(row) :])):
+            cells.write(position(step.target, [*row, *index]), self._fetched(definition, step.target.dtype, place))
 
     def _accumulate(self, step: Accumulate, cells: Cells) -> None:
         if step.initialize:
-            row = [self._bindings[step.symbol]] if isinstance(step, RowAccumulate) else []
-            for index in indices(step.target.shape[len(row) :]):
-                cells.write(position(step.target, [*row, *index]), number(NEUTRAL[step.accumulator], step.target.dtype))
+            self._define(step, Constant(NEUTRAL[step.accumulator]), cells)
         plain = as_accumulation(step)
         for environment in points(plain.projections.product, self._bindings):
             found = self._term(plain, environment, None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from types import MappingProxyType
 
-from counterfoil_reference.programs.coverage import first_reads, is_definite, last_writes, overwrites
+from counterfoil_reference.programs.coverage import first_reads, initializes, is_definite, last_writes, overwrites
 from counterfoil_reference.programs.decisions import Decisions
 from counterfoil_reference.programs.definitions import Stored, fan_in, kept, reached, reads_merge
 from counterfoil_reference.programs.injective import further_loops, is_injective
@@ -72,6 +72,8 @@ def unwritten_reads(steps: Sequence[Step], stored: Stored) -> Iterator[list[Node
     written: set[Node] = set()
     for step in steps:
         found = dict.fromkeys(each for node in first_reads(step) for each in reached(node, defined))
+        if initializes(step):
+            found.pop(step.target, None)  # through a definition: read after it was initialized
         yield [node for node in found if node not in written]
         if is_definite(step):
             written.add(step.target)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from counterfoil_oracles.machines.choices import chance, pick, weighted
+from counterfoil_oracles.machines.contexts import numeric
 from counterfoil_oracles.machines.contexts.sketch import Sketch
 from counterfoil_oracles.machines.contexts.universe import fragment, node, row_view, symbol
 from counterfoil_oracles.machines.contexts.world import ContextWorld
@@ -331,6 +332,10 @@ SHAPES: Final[tuple[tuple[int, Shape], ...]] = (
     (7, merge),
     (8, margins),
     (6, parts),
+    (4, numeric.mixed),
+    (3, numeric.shifted),
+    (2, numeric.product),
+    (2, numeric.two_symbols),
     (4, wrong),
     (1, owned_twice),
     (1, nothing),

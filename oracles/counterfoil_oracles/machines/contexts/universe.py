@@ -54,8 +54,13 @@ SPECS: Final[dict[str, Data]] = {
     "edge": {"shape": [3], "padding": [[1, 0]], "margin": 2},
     "none": {"shape": [0]},
     "flat": {"shape": [3, 1]},
+    "whole": {"shape": [3], "dtype": "int32"},
+    "real": {"shape": [3], "dtype": "float64"},
+    "left": {"shape": [8, 16], "intent": "never_virtual"},
+    "right": {"shape": [16, 16], "intent": "never_virtual"},
+    "both": {"shape": [8, 16], "zero_valid": True},
 }
-"""The nodes by label, their dtype apart."""
+"""The nodes by label, their dtype apart, which is the program's where none stands here."""
 
 
 def dtype_of_program(chooser: Chooser) -> str:

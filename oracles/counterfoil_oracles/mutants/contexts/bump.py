@@ -34,16 +34,9 @@ BUMP: Final = (
     Defect(
         "bump/cap",
         _POOLS,
-        "    for node in nodes:\n        if node.nbytes > POOL_CAP:",
-        "    for node in nodes:\n        if node.nbytes >= POOL_CAP // 2:",
-        "a node of half the cap is refused",
-    ),
-    Defect(
-        "bump/closed",
-        _POOLS,
         "if not pools or first + node.nbytes > POOL_CAP:",
-        "if not pools or bump + node.nbytes > POOL_ALIGNMENT * 2:",
-        "a pool is closed long before the cap",
+        "if not pools or first + node.nbytes > POOL_CAP >> 26:",
+        "a pool is closed at a small part of the cap",
     ),
     Defect(
         "bump/groups",

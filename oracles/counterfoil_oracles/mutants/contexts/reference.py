@@ -55,8 +55,8 @@ CONTEXT_REFERENCE: Final = (
     Defect(
         "context-reference/written",
         _REFERENCE + "contexts/checking.py",
-        "if routine.locations[node] not in routine.ledger.written]",
-        "if routine.locations[node] not in routine.ledger.written and node not in routine.context.initialized]",
-        "an input that the context marks initialized needs no writer",
+        "    written = routine.ledger.written\n",
+        "    written = {*routine.ledger.written, *routine.ledger.known}\n",
+        "a constant that a root adopted needs no writer",
     ),
 )

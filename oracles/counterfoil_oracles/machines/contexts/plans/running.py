@@ -35,7 +35,9 @@ def run(world: ContextWorld) -> Plans:
     if refused_by(outcome, "gradients/without-reset") and chance(c, 40):
         yield from _reset(world, context, routine)
     elif accepted(outcome) and chance(c, 25):
-        yield from checked_run(world, context, routine)
+        again = yield from checked_run(world, context, routine)
+        if refused_by(again, "gradients/without-reset"):
+            yield from _reset(world, context, routine)
 
 
 def prepare(world: ContextWorld, context: str, routine: str) -> Plans:
@@ -79,11 +81,18 @@ def _reset(world: ContextWorld, context: str, routine: str) -> Plans:
 
 
 def rebind(world: ContextWorld) -> Plans:
-    """A symbol given a value: in range, at its edges, past them, none yet."""
+    """A symbol given a value: in range, at its edges, past them, none yet; then a routine that takes it."""
     c = world.chooser
     label = pick(c, tuple(SYMBOLS))
     value = weighted(c, [(60, c.integer(0, 2)), (10, 3), (6, 4), (6, -1), (4, 2**31), (4, 2**31 - 1), (2, 2**70)])
     yield from do("symbol.set", symbol=(yield from symbol(world, label)), value=value)
+    takers = [name for name in world.routines if _takes(world, name, label)]
+    if takers and chance(c, 60):
+        yield from checked_run(world, takers[-1], f"{takers[-1]}.routine")
+
+
+def _takes(world: ContextWorld, name: str, label: str) -> bool:
+    return any(symbol.label == label for symbol in world.named(f"{name}.routine").bindings)
 
 
 def check(world: ContextWorld) -> Plans:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from types import TracebackType
 from typing import Any, Self
 
@@ -63,6 +63,20 @@ class Pair:
         self._learn(command)
         self._contexts.follow(command, outcome)
         self._steps += 1
+
+    def start_over(self, kept: Collection[str]) -> None:
+        """Release every context in both halves and forget all names but those kept."""
+        for name in [name for name in self.reference.names if name not in kept]:
+            self._unwatch(name)
+        for driver in (self.reference, self.subject):
+            for name in [name for name in driver.names if name not in kept]:
+                driver.environment.forget(name)
+            driver.environment.holdings.close()
+        self._contexts.start_over()
+
+    def lasting(self) -> tuple[Observation, Observation]:
+        """What every context shows now in both halves, the counts of past events apart."""
+        return self._contexts.lasting()
 
     def looks(self) -> tuple[Observation, Observation]:
         """What can be seen now in the reference and in the subject."""

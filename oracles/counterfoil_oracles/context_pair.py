@@ -51,6 +51,16 @@ class ContextPair:
         for observer in self._observers:
             observer.forget(name)
 
+    def start_over(self) -> None:
+        """Every context was released and forgotten: token bags begin anew."""
+        self._tokens = TokenWatch(self._environments[0])
+        self._checked = None
+
+    def lasting(self) -> tuple[Observation, Observation]:
+        """All that both halves show of every context now and that a question may not change."""
+        names = self._observers[0].contexts
+        return lasting(self._observers[0].look(names)), lasting(guarded(lambda: self._observers[1].look(names)))
+
     def routines(self, name: str) -> str | None:
         """How the facts of a routine that both halves just made differ, in words; None if they do not."""
         if name not in self._environments[0].names:

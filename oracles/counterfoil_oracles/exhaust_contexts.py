@@ -148,52 +148,59 @@ class Walk:
 
 
 class _Halves:
-    """The two halves, and the history that made the state they are in."""
+    """The two halves, with what never changes, and whether they are in the state after a prefix."""
 
     def __init__(self, reference: Any, subject: Any) -> None:
-        self.reference, self.subject = reference, subject
-        self.pair: Pair | None = None
-
-    def enter(self, prefix: Sequence[Command]) -> Pair:
-        """Both halves after a prefix that has been compared before."""
-        self.leave()
-        self.pair = Pair(self.reference, self.subject)
-        for command in (*once(), *setup(), *prefix):
+        self.pair = Pair(reference, subject)
+        for command in once():
             self.pair.repeat(command)
-        return self.pair
+        self._kept = frozenset(self.pair.reference.names)
+        self.is_there = False
 
-    def leave(self) -> None:
-        """Release all that a history made."""
-        if self.pair is not None:
-            self.pair.close()
-            self.pair = None
+    def enter(self, prefix: Sequence[Command]) -> None:
+        """Both halves after a prefix that has been compared before."""
+        self.pair.start_over(self._kept)
+        for command in (*setup(), *prefix):
+            self.pair.repeat(command)
+        self.is_there = True
+
+    def last(self, command: Command, result: Walk) -> Outcome:
+        """The last command of a history; what was compiled is released again, and nothing may be left of it."""
+        before = self.pair.lasting() if command.do == "compile" else None
+        outcome, result.divergence = self.pair.step(command)
+        self.is_there = isinstance(outcome, Refused)
+        if before is not None and command.bind in self.pair.reference.names and result.divergence is None:
+            _, result.divergence = self.pair.step(Command(do="context.release", args={"context": _ref(command.bind)}))
+            self.pair.repeat(Command(do="drop", args={"names": [_ref(command.bind)]}))
+            self.is_there = self.pair.lasting() == before
+        return outcome
 
 
 def walk(reference: Any, subject: Any, depth: int = DEPTH, most: int | None = None) -> Walk:
     """Every history of up to ``depth`` commands, or the first ``most``; stops where the halves part."""
-    result, halves = Walk(), _Halves(reference, subject)
+    result = Walk()
     with between_programs():
+        halves = _Halves(reference, subject)
         _descend(halves, [], State(), depth, result, most)
-        halves.leave()
+        halves.pair.close()
     return result
 
 
 def _descend(halves: _Halves, prefix: list[Command], state: State, depth: int, result: Walk, most: int | None) -> None:
-    fresh = True
+    halves.is_there = False
     for command in letters(state):
         if result.divergence is not None or (most is not None and result.histories >= most):
             return
-        if fresh:
+        if not halves.is_there:
             halves.enter(prefix)
             result.executions += 1
-        assert halves.pair is not None
-        outcome, result.divergence = halves.pair.step(command)
+        outcome = halves.last(command, result)
         result.count(command, outcome)
         if result.divergence is not None:
             result.program = [*once(), *setup(), *prefix, command]
-        fresh = isinstance(outcome, Returned)
-        if fresh and depth > 1 and result.divergence is None:
+        elif isinstance(outcome, Returned) and depth > 1:
             _descend(halves, [*prefix, command], state.after(command), depth - 1, result, most)
+            halves.is_there = False
 
 
 def main(reference: Any, subject: Any) -> int:

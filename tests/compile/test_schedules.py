@@ -92,9 +92,9 @@ def shuffled_shares(calls: list[tuple[int, int]]) -> object:
 def test_shares_of_threads_give_the_same_bits(kind: str) -> None:
     """Large nests are shared among threads; who carries which share out changes no bit."""
     x, w, y = bound("x", (512, 384)), bound("w", (384, 128)), bound("y", (512, 128))
-    t = bound("t", (512,)) if kind == "rows" else bound("t", (512, 384))
+    t, total = bound("t", (512, 384)), bound("total", (512,))
     body = {
-        "elementwise": store(t, "exp", x), "rows": spec("ij->i", t, x), "product": spec("ik,kj->ij", y, x, w),
+        "elementwise": store(t, "exp", x), "rows": spec("ij->i", total, x), "product": spec("ik,kj->ij", y, x, w),
     }[kind]  # fmt: skip
     plan = planned(body)
     kernel = fast.generate([plan.lowered], plan)

@@ -187,6 +187,18 @@ def test_b55_two_objectives_over_one_parameter(cf: Any, root: Any) -> None:
         assert last.get_values(w.grad) == [20.0]
 
 
+def test_b55_the_second_objective_alone(cf: Any, root: Any) -> None:
+    """L2 from a root where nothing made w's gradient: it is allocated, and 15; a second run has no reset to name."""
+    with cf.tensor.Session():
+        context, w, x = scalar_param(cf, root, 2)
+        cf.tensor.grad_update(w * x)
+        child, routine = context.compile(cf.tensor.grad_update((w * x) * 3))
+        child = child.run(routine)
+        assert child.get_values(w.grad) == [15.0]
+        caught = refusal(lambda: child.run(routine))
+        assert (caught.rule, caught.subjects["gradients"]) == ("gradients/without-reset", [["w.grad", None]])
+
+
 def test_b55_one_routine_over_the_sum(cf: Any, root: Any) -> None:
     """The sum of both objectives in one routine."""
     with cf.tensor.Session():

@@ -40,6 +40,17 @@ def test_b42_a_copy_outlives_the_original(cf: Any, root: Any) -> None:
     assert refusal(lambda: context.to_host(x)).rule == "memory/dead"
 
 
+def test_b43_views_of_a_contexts_buffer_die_with_it(cf: Any, root: Any) -> None:
+    """Reshaped and reversed views own nothing: consumed, they all tell the same reason, as does the routine."""
+    context, routine, x, _ = doubled(root, 4)
+    array = context.array(x)
+    views = [array.move(cf.Reshape([2, 2])), array.move(cf.Slice(cf.Range(3, 4, -1))), context.array(x)]
+    with cf.claims(donate=[array.buffer]) as held:
+        held.consume(array.buffer, "donated to g")
+    assert {view.buffer.dead for view in views} == {"donated to g"}
+    assert refusal(lambda: context.run(routine)).rule == "door/dead-buffer"
+
+
 def test_b44_exactly_what_was_donated_is_dead(cf: Any, root: Any) -> None:
     """Of a routine's buffers the consumed one is named, with its consumer's words; the others live."""
     context, routine, x, y = doubled(root)

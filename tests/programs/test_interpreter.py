@@ -152,6 +152,21 @@ def test_a_view_is_written_in_its_parent() -> None:
         assert found[parent] == [1.0, 1.0, 3.0, 4.0] and found[y] == [-3.0, -4.0]
 
 
+def test_an_accumulation_into_a_view_starts_its_row_alone() -> None:
+    """What initializes a slice view leaves the parent's other rows, reads nothing of its own and is not definite."""
+    s = Symbol("s", 2)
+    parent, x = observed("p", (2, 2)), Node("x", (2,))
+    row = Node("row", (2,), slice_of=(parent, s))
+    plan = planned(spec("i -> i", row, x))
+    assert plan.read_before_write == () and plan.writes == (parent,)
+    for what in (plan, [plan.lowered]):
+        assert run(what, plan.arguments, {parent: [1.0] * 4, x: [5.0, 6.0]}, {s: 0})[parent] == [5.0, 6.0, 1.0, 1.0]
+    through = planned(spec("i -> i", row, x), copy(observed("a", (2, 2)), parent))
+    assert through.read_before_write == (parent,)
+    across = planned(spec("1 i -> i", row, parent))
+    assert across.read_before_write == (parent,)
+
+
 def test_a_merge_operand_reads_the_merge_buffer() -> None:
     """A merge operand is an element of the slab, laid out as its node; the node itself is no argument."""
     g, a = Node("g", (2,), padding=[(1, 0)]), observed("a", (2,))

@@ -134,9 +134,10 @@ def _diff(made: Draft, operands: Sequence[Tensor], spliced: Sequence[Tensor], gr
     reached = written(own.code)
     flows = [each.diff for each in operands if each.diff is not None and each.diff.grad in reached]
     fragment = Fragment(made.value.uid, "backprop", made.value.label, grad, empty=not flows)
+    terminal = [flow.grad for flow in flows if flow.fragment.empty]  # whoever adds into it may allocate it
     contribution = comp(
         own.code,
-        [grad, *own.embedded, *(root.grad for root in roots)],
+        [grad, *own.embedded, *(root.grad for root in roots), *terminal],
         [fragment] if flows else [],
         accumulates=[diff.grad for diff in flows],
         requires=[diff.fragment for diff in flows],

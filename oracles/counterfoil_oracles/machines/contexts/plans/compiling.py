@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from counterfoil_oracles.machines.choices import chance, pick, some, weighted
 from counterfoil_oracles.machines.contexts import shapes
+from counterfoil_oracles.machines.contexts.plans import running
 from counterfoil_oracles.machines.contexts.sketch import Sketch
 from counterfoil_oracles.machines.contexts.universe import dtype_of_program, node, symbol
 from counterfoil_oracles.machines.contexts.world import ContextWorld, Data
@@ -87,14 +88,19 @@ def compile_one(world: ContextWorld) -> Plans:
 
 
 def siblings(world: ContextWorld) -> Plans:
-    """One comp, or two, compiled from the same context."""
+    """One comp, or two, compiled from the same context; now and then one is run from the other."""
     context = world.context()
     made = yield from comp(world, context)
+    names = []
     for _ in range(2):
         if made is not None:
-            yield from compiled(world, context, made)
+            names.append((yield from compiled(world, context, made)))
         if chance(world.chooser, 50):
             made = yield from comp(world, context)
+    match names:
+        case [str(first), str(second)] if chance(world.chooser, 40):
+            yield from running.prepare(world, second, f"{first}.routine")
+            yield from running.checked_run(world, second, f"{first}.routine")
 
 
 def line(world: ContextWorld) -> Plans:
@@ -106,6 +112,16 @@ def line(world: ContextWorld) -> Plans:
         made = yield from comp(world, context)
         if made is not None:
             context = yield from compiled(world, context, made)
+
+
+def gradients(world: ContextWorld) -> Plans:
+    """A line of resets, contributions and propagations; what is refused is left out."""
+    context, c = world.context(), world.chooser
+    for _ in range(c.integer(3, 5)):
+        family = weighted(c, [(4, shapes.zeroing), (5, shapes.contribution), (2, shapes.propagation)])
+        made = yield from comp_of(world, (yield from family(world)), context)
+        if made is not None:
+            context = (yield from compiled(world, context, made)) or context
 
 
 def compiled(world: ContextWorld, context: str, made: str) -> Plan[str | None]:

@@ -51,6 +51,8 @@ def cycle(world: ContextWorld) -> Plans:
         consumers += [made] if made is not None else []
     if chance(c, 50):
         yield from _filled(world, label, source, current)
+    if consumers and chance(c, 25):
+        yield from _filled(world, label, source, (yield from compiling.root(world)))
     for made in consumers:
         if chance(c, 75):
             yield from running.checked_run(world, made, f"{made}.routine")
@@ -77,6 +79,21 @@ def read_through(world: ContextWorld, context: str) -> Plans:
     if comp is not None:
         yield from compiling.compiled(world, context, comp)
     yield from do("get_values", context=ref(context), node=world.node("v"))
+
+
+def rewritten(world: ContextWorld) -> Plans:
+    """A node read, then written from outside, then by a routine, which waits for no reader before the upload."""
+    c = world.chooser
+    label, context = pick(c, ("x", "w1", "a", "h")), world.context()
+    reader, writer = Sketch("reader"), Sketch("rewriter")
+    yield from reader.set(world, "o", [label], op="neg")
+    yield from writer.fetch(world, label, constant=1)
+    for sketch in (reader, writer):
+        comp = yield from make(world, "p", "comp", **sketch.args(world, everything=True))
+        made = None if comp is None else (yield from compiling.compiled(world, context, comp))
+        context = made or context
+        if sketch is reader and chance(c, 70):
+            context = (yield from moving.set_values(world, context, label)) or context
 
 
 def pending_writer(world: ContextWorld) -> Plans:

@@ -41,8 +41,12 @@ def release(world: ContextWorld) -> Plans:
 
 def fork(world: ContextWorld) -> Plans:
     """Two uploads that allocate, from one value: the second is a fork; then either is released, or used."""
+    yield from forked(world, world.context())
+
+
+def forked(world: ContextWorld, context: str) -> Plans:
+    """The same, from that value."""
     c = world.chooser
-    context = world.context()
     free = [label for label in ("x", "w1", "w2", "a", "b", "m") if label not in world.bound(context, (label,))]
     if len(free) < 2:
         return
@@ -71,6 +75,8 @@ def adopt(world: ContextWorld) -> Plans:
     kept = [name for name in chain[1:] if name in world.contexts]
     ancestor = pick(c, kept) if kept and chance(c, 80) else world.context()
     yield from do("adopt_ancestor", context=ref(context), ancestor=ref(ancestor))
+    if chance(c, 40):
+        yield from forked(world, context)
 
 
 def inject(world: ContextWorld) -> Plans:

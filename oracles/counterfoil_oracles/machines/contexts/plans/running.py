@@ -15,6 +15,8 @@ Plans = Plan[None]
 def checked_run(world: ContextWorld, context: str, routine: str, timing: bool = False) -> Plan[Outcome]:
     """check_runnable, then run; what came of the run."""
     pair = {"context": ref(context), "routine": ref(routine)}
+    if chance(world.chooser, 12):
+        yield from do("can_run", **pair)
     yield from do("check_runnable", **pair)
     args = {**pair, "timing": True} if timing else pair
     bind = world.fresh("c") if chance(world.chooser, 60) else None
@@ -137,7 +139,7 @@ def overtaken(world: ContextWorld) -> Plans:
 
 def poison(world: ContextWorld) -> Plans:
     """A lineage poisoned, and looked at; seldom, since nothing of it recovers: another root takes over."""
-    if world.routines and chance(world.chooser, 25):
+    if world.routines and chance(world.chooser, 40):
         context, routine = world.context(), world.routine()
         outcome = yield from do("poison", context=ref(context), routine=ref(routine), failure="the kernel died")
         yield from do("poisoned", context=ref(context))
@@ -163,3 +165,6 @@ def history(world: ContextWorld) -> Plans:
             yield from checked_run(world, *found, timing=chance(c, 60))
     if saved is not None and chance(c, 70):
         yield from do("restore_history", history=ref(saved))
+        found = world.runnable() if world.routines else None
+        if found is not None:
+            yield from checked_run(world, *found)

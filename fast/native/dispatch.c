@@ -12,6 +12,16 @@ bool cf_standing_accepts(const cf_standing *value, uint64_t serial) {
 
 void cf_standing_accept(cf_standing *value, uint64_t serial) { value->accepted[serial % CF_ACCEPTED] = serial; }
 
+/* ---- the merge buffer ---- */
+
+uint64_t cf_slab_close(cf_slab *slab) { return atomic_exchange(&slab->fill, 0); }
+
+bool cf_slab_idle(const cf_slab *slab) { return atomic_load(&slab->readers) == 0; }
+
+bool cf_slab_holds(const cf_slab *slab, uint64_t fill) { return atomic_load(&slab->fill) == fill; }
+
+void cf_slab_open(cf_slab *slab, uint64_t fill) { atomic_store(&slab->fill, fill); }
+
 /* ---- checks ---- */
 
 static int fault(int64_t *place, int64_t where, int answer) {
@@ -123,7 +133,7 @@ static void count_gradients(cf_routine *routine) {
 }
 
 void cf_run_done(cf_routine *routine) {
-    cf_mark_set(routine->ledger, routine->mark, true);
+    if (routine->mark != NULL) cf_mark_set(routine->ledger, routine->mark, true);
     for (int32_t k = 0; k < routine->output_count; k++) {
         remember(&routine->undo[k], routine->outputs[k]);
         cf_record_run(routine->ledger, routine->outputs[k], routine->mark);
@@ -135,11 +145,14 @@ void cf_run_done(cf_routine *routine) {
 }
 
 int cf_routine_run(const cf_standing *value, cf_routine *routine, const int64_t *bindings, uint32_t flags, int64_t *place) {
+    if (routine->slab != NULL) atomic_fetch_add(&routine->slab->readers, 1);
     int answer = cf_run_enter(value, routine, bindings, flags, place);
-    if (answer != CF_RUN_FINE) return answer;
-    cf_run_work(routine, bindings);
-    cf_run_done(routine);
-    return CF_RUN_FINE;
+    if (answer == CF_RUN_FINE) {
+        cf_run_work(routine, bindings);
+        cf_run_done(routine);
+    }
+    if (routine->slab != NULL) atomic_fetch_sub(&routine->slab->readers, 1);
+    return answer;
 }
 
 /* ---- rollback ---- */

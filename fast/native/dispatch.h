@@ -47,11 +47,20 @@ typedef struct cf_services {
 typedef void (*cf_entry)(void *const *arguments, const int64_t *bindings, const void *merge,
                          const cf_services *services);
 
-/* A device's merge buffer: its bytes, and which fill of any root they are of. */
+/* A device's merge buffer: its bytes, and which fill of any root they are of, 0 for none. Roots have locks of their own:
+ * a run counts itself a reader before it looks at the fill; whoever fills sets the fill to 0 and waits for the readers
+ * to leave. Both atomics are sequentially consistent: one of the two sees the other. */
 typedef struct cf_slab {
     void *data;
-    uint64_t fill;
+    _Atomic uint64_t fill;
+    _Atomic int32_t readers;
 } cf_slab;
+
+/* The fill there was; no run that comes from now on reads the buffer until it is opened with a fill. */
+uint64_t cf_slab_close(cf_slab *slab);
+bool cf_slab_idle(const cf_slab *slab);
+bool cf_slab_holds(const cf_slab *slab, uint64_t fill);
+void cf_slab_open(cf_slab *slab, uint64_t fill);
 
 /* What one buffer's record was before a routine's latest run wrote it. */
 typedef struct cf_undo {
@@ -66,7 +75,7 @@ typedef struct cf_routine {
     uint64_t serial;                /* unique in the process */
     cf_ledger *ledger;
     cf_unit *unit;                  /* of the context it was compiled from */
-    cf_mark *mark;
+    cf_mark *mark;                  /* NULL once it is retired: what a fork still runs of it leaves no trace (C17) */
     cf_record **needed;             /* buffers that somebody must have written, by uid */
     cf_record **shared_reads;       /* constants it reads that another root may write */
     cf_mark **dependencies;
@@ -81,7 +90,7 @@ typedef struct cf_routine {
     uint8_t *writing;
     cf_entry entry;
     void **arguments;
-    const cf_slab *slab;            /* NULL: reads no merge buffer */
+    cf_slab *slab;                  /* NULL: reads no merge buffer */
     uint64_t fill;                  /* of the slab it reads */
     const cf_services *services;
     int32_t needed_count, shared_count, dependency_count, binding_count, count_count, zeroed_count, output_count,

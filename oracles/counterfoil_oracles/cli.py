@@ -79,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     covering.add_argument("--subject", default="counterfoil", help="the module to check (default: counterfoil)")
     exhausting = command("exhaust", _exhaust, "every short program over two memories, on both halves")
     exhausting.add_argument("--subject", default="counterfoil", help="the module to check (default: counterfoil)")
+    exhausting.add_argument("--contexts", action="store_true", help="every short history of contexts instead (minutes)")
     command("demo", _demo, "the same check on a broken copy of the fast half")
     for name, (_, help) in _PROGRAMS.items():
         commands.add_parser(name, help=help)
@@ -144,8 +145,10 @@ def _coverage(options: argparse.Namespace) -> int:
 
 
 def _exhaust(options: argparse.Namespace) -> int:
-    from counterfoil_oracles import exhaust
+    from counterfoil_oracles import exhaust, exhaust_contexts
 
+    if options.contexts:
+        return exhaust_contexts.main(subjects.half(REFERENCE), subjects.half(options.subject))
     return exhaust.main(subjects.half(REFERENCE), subjects.half(options.subject))
 
 

@@ -70,6 +70,8 @@ class ContextPair:
 
     def before(self, command: Command) -> None:
         """Look at the contexts that a step is about to name."""
+        for observer in self._observers:
+            observer.turn += 1
         if self._observers[0].contexts:
             self._before = self._observers[0].look(self._named(command))
             self.about(command)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from counterfoil_oracles.coverage import NEVER_PASSED, Coverage, law_holes, planned
+from counterfoil_oracles.coverage import NEVER_PASSED, OUT_OF_REACH, Coverage, law_holes, planned
 from counterfoil_oracles.driver import Driver
 from counterfoil_oracles.machines.arrays import random_program
 from counterfoil_oracles.machines.contexts.machine import context_program
@@ -87,5 +87,6 @@ def main(reference: Any, subject: Any, seconds: float) -> int:
         holes += law_holes(LAWS, Path())
     print(*(f"planned: {rule.id}: {rule.statement}" for rule in planned()), sep="\n")
     print(*(f"not asked to pass: {rule}: {why}" for rule, why in NEVER_PASSED.items()), sep="\n")
+    print(*(f"out of reach: {rule}: {why}" for rule, why in OUT_OF_REACH.items()), sep="\n")
     print(*holes, sep="\n")
     return 1 if holes else 0

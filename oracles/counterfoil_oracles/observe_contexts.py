@@ -13,11 +13,16 @@ EVENTS: Final = ("pools_allocated", "pools_freed", "units_created", "units_relea
 """Counters of the census that say what happened, not what is."""
 
 
+IN_TURN: Final = 5
+"""One in so many nodes is looked at although a context knows nothing of it."""
+
+
 class ContextObserver:
     """The contexts and nodes of one environment by name, and what they show now.
 
     A value's bindings never change, so the buffers it binds are looked for once. The bytes of an asynchronous
-    device's buffers are not looked at: its work is under way.
+    device's buffers are not looked at: its work is under way. Of a node that a context neither binds nor placed there
+    is little to see: such nodes are looked at in turn.
     """
 
     def __init__(self, env: Environment) -> None:
@@ -25,7 +30,8 @@ class ContextObserver:
         self._inspection: Any = env.half.inspection
         self._contexts: dict[str, Any] = {}
         self._nodes: dict[str, Any] = {}
-        self._bound: dict[str, list[tuple[str, Any]]] = {}
+        self._bound: dict[str, dict[str, Any]] = {}
+        self.turn = 0
 
     @property
     def contexts(self) -> list[str]:
@@ -65,20 +71,22 @@ class ContextObserver:
     def _look_at(self, name: str, seen: Observation) -> None:
         context = self._contexts[name]
         seen[name] = context_facts(context)
-        for node_name, node in self._nodes.items():
-            seen[f"{node_name} in {name}"] = node_facts(context, node)
+        bound, placements = self._buffers(name, context), context.placements
+        for at, (node_name, node) in enumerate(self._nodes.items()):
+            if node_name in bound or node in placements or (at - self.turn) % IN_TURN == 0:
+                seen[f"{node_name} in {name}"] = node_facts(context, node)
         memory_bytes = self._inspection.memory_bytes
-        for node_name, buffer in self._buffers(name, context):
+        for node_name, buffer in bound.items():
             dead = buffer.dead
             seen[f"buffer of {node_name} in {name}"] = (dead, buffer.claims, buffer.access)
             if dead is None and context.backend_name == "cc":
                 seen[f"bytes of {node_name} in {name}"] = memory_bytes(buffer)
 
-    def _buffers(self, name: str, context: Any) -> list[tuple[str, Any]]:
+    def _buffers(self, name: str, context: Any) -> dict[str, Any]:
         found = self._bound.get(name)
         if found is None:
             arrays = [(node_name, self._inspection.array(context, node)) for node_name, node in self._nodes.items()]
-            found = [(node_name, array.buffer) for node_name, array in arrays if array is not None]
+            found = {node_name: array.buffer for node_name, array in arrays if array is not None}
             self._bound[name] = found
         return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, SupportsIndex, TypeVar, cast
 
 from counterfoil_spec.refusals import refuse, shown
@@ -62,6 +62,29 @@ def within(argument: str, value: int, low: int, high: int) -> int:
 def text(argument: str, value: object) -> str:
     """``value`` if it is a string, as an exact one; refuses arguments/wrong-type."""
     return str.__str__(instance(argument, value, str))
+
+
+def function(argument: str, value: Callable[..., _T]) -> Callable[..., _T]:
+    """``value`` if it can be called; refuses arguments/wrong-type."""
+    if callable(value):
+        return value
+    raise refuse("arguments/wrong-type", argument=argument, expected="a function", value=shown(value))
+
+
+def number(argument: str, value: object) -> float:
+    """``value`` if it is an int, a float or a bool; refuses arguments/wrong-type."""
+    if issubclass(type(value), (int, float)):
+        return cast(float, value)
+    raise refuse("arguments/wrong-type", argument=argument, expected="a number", value=shown(value))
+
+
+def sequence(argument: str, values: object, cls: type[_T]) -> tuple[_T, ...]:
+    """The entries of ``values``, read once, each a ``cls``; refuses arguments/wrong-type."""
+    found = read(values)
+    if found is None:
+        expected = f"a sequence of {cls.__name__}"
+        raise refuse("arguments/wrong-type", argument=argument, expected=expected, value=shown(values))
+    return tuple(instance(argument, entry, cls) for entry in found)
 
 
 def instance(argument: str, value: object, cls: type[_T]) -> _T:

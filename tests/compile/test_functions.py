@@ -47,7 +47,8 @@ def spread(name: str, dtype: Dtype) -> np.ndarray:
     form = np.finfo(dtype.name)
     last = form.maxexp if name in ("log", "log2", "recip_sqrt") else 10
     exponents = np.arange(form.minexp - form.nmant, last)
-    found = np.ldexp(draw.uniform(1, 2, (8, exponents.size)), exponents).astype(dtype.name).ravel()
+    digits = draw.uniform(1, 2, (4 if dtype is float32 else 1, exponents.size))
+    found = np.ldexp(digits, exponents).astype(dtype.name).ravel()
     return found if name in ("log", "log2", "recip_sqrt") else np.concatenate([found, -found])
 
 

@@ -55,7 +55,7 @@ CONTRACTIONS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.sampled_from(CONTRACTIONS), st.sampled_from([float32, float64, int32]), st.booleans(),
     st.tuples(*[st.sampled_from([1, 3, 6, 7, 16, 17, 20, 33])] * 4),
@@ -90,7 +90,7 @@ def test_a_zero_in_front_is_no_pass_of_its_own() -> None:
     given = {x: small((6, 5), 1), y: small((5,), 2)}
     buffers, text = computed(body, given)
     assert np.array_equal(buffers[g], given[x] * given[y])
-    assert text.count("KERNEL void") == 1
+    assert text.count("static void k") == 1
 
 
 def test_neighbours_share_their_loops() -> None:
@@ -101,7 +101,7 @@ def test_neighbours_share_their_loops() -> None:
     given = {x: small(shape, 3)}
     buffers, text = computed(body, given)
     assert np.array_equal(buffers[total], -np.maximum(given[x], 0).sum(0))
-    assert text.count("KERNEL void") == 1
+    assert text.count("static void k") == 1
 
 
 def test_what_is_read_elsewhere_is_not_fused() -> None:

@@ -17,7 +17,7 @@ from counterfoil.compile.source import source
 from counterfoil_spec.dtypes import float32
 from counterfoil_spec.programs.assignments import Accumulate, Assignment, Constant, Embed, Fetch, Offsets, Read, Row
 from counterfoil_spec.programs.assignments import Sequence as Code
-from counterfoil_spec.programs.loops import Load, Loop, Lowered, Store
+from counterfoil_spec.programs.loops import Apply, Load, Local, LocalValue, Loop, Lowered, Number, SetLocal, Store
 from counterfoil_spec.programs.nodes import Intent, Node
 from counterfoil_spec.programs.projections import at, fixed
 from counterfoil_spec.programs.specs import pointwise
@@ -74,6 +74,19 @@ def test_code_that_leaves_its_node_is_refused() -> None:
         fast.generate([wild], plan)
     assert refused.value.rule == "compile/index-range"
     assert refused.value.subjects == {"node": "x", "axis": 0, "low": 0, "high": 4, "extent": 4}
+
+
+def test_locals_shared_by_statements() -> None:
+    """A local set by one statement of a kernel is what a later one of the same kernel sees."""
+    x, y = bound("x", (4,)), bound("y", (4,))
+    plan = planned(copy(y, x))
+    i, total = Iterator("i"), Local("total", float32)
+    added = SetLocal(total, Apply("add", (LocalValue(total), Load(x, (at(i),)))))
+    body = (SetLocal(total, Number(0.0)), Loop(i, 4, (added,)), Store(y, (fixed(2),), LocalValue(total)))
+    buffers = {node: buffer(node) for node in plan.arguments}
+    buffers[x][...] = [1, 2, 3, 4]
+    run(fast.generate([Lowered(body)], plan), plan, buffers)
+    assert buffers[y].tolist() == [0, 0, 10, 0]
 
 
 def shuffled_shares(calls: list[tuple[int, int]]) -> object:

@@ -77,6 +77,8 @@ def test_arrays_of_a_freed_pool_are_dead() -> None:
     view = array.export()
     context.release()
     assert array.buffer.dead == "released"
+    seen = cf.inspection.array(context, y)
+    assert seen is not None and seen.buffer.dead == "released"
     assert view.tolist() == [2.0, 4.0, 6.0, 8.0]
     with pytest.raises(cf.InvalidArgument) as refusal:
         array.to_values()

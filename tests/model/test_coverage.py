@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from counterfoil_oracles.coverage import Coverage, law_holes
+from counterfoil_oracles.coverage import OUT_OF_REACH, Coverage, law_holes
 from counterfoil_spec.commands import Command, Refused, Returned
 from counterfoil_spec.rules import registry
 
@@ -55,9 +55,9 @@ def test_an_answer_is_a_refusal_of_its_rule() -> None:
 
 
 def test_nothing_run_covers_nothing() -> None:
-    """Every active refusal is a hole of an empty run."""
+    """Every active refusal within reach is a hole of an empty run."""
     refusals = [rule for rule in registry().values() if rule.kind == "refusal" and rule.status == "active"]
-    assert len(Coverage().holes()) == len(refusals)
+    assert len(Coverage().holes()) == len([rule for rule in refusals if rule.id not in OUT_OF_REACH])
 
 
 def test_a_law_needs_a_test_that_exists(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def forgets_the_reason(half: Any) -> None:
 def test_a_defect_is_found_shrunk_and_kept(defect: Callable[[Any], None], twin: ModuleType, tmp_path: Any) -> None:
     """The check finds a defect, keeps a short program that shows it, and replaying that fails until it is mended."""
     defect(twin)
-    report = check(reference, twin, seconds=60, directory=tmp_path)
+    report = check(reference, twin, seconds=60, directory=tmp_path, machines=("arrays",))
     (failure,) = report.failures
     assert len(failure.trace.steps) <= 12
     assert replay(failure.path, reference, twin).verdict is Verdict.FAILED

@@ -76,7 +76,7 @@ def test_a_map_onto_a_node_reaches_each_element(drawn: tuple[tuple[Affine, ...],
     assert sorted(reached(index, own)) == list(itertools.product(*map(range, shape)))
 
 
-@given(programs(routines=2))
+@given(programs())
 def test_a_definite_write_writes_every_element(drawn: Drawn) -> None:
     """Whatever the symbols' values, the points of a definite step reach all of its target."""
     for step in steps_of(Code(tuple(itertools.chain(*drawn.routines)))):
@@ -99,7 +99,7 @@ def written_elements(step: object, bindings: dict[Symbol, int]) -> set[tuple[int
     return {indexed(step.projections.target, at_point) for at_point in points(step.projections.product, bindings)}
 
 
-@given(programs(routines=2))
+@given(programs())
 def test_kept_setters_begin_where_nothing_earlier_matters(drawn: Drawn) -> None:
     """The setters kept are the last of all, from a definite one that does not read its target, if there is one."""
     for node in drawn.nodes:

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from counterfoil.compile.toolchain import FLAGS, Compiler
+from counterfoil.compile.toolchain import FLAGS, QUICKER, Compiler
 
 FOLDER_VARIABLE: Final = "COUNTERFOIL_CACHE"
 """Environment variable: the folder of the cache."""
@@ -36,7 +36,7 @@ def folder() -> Path:
 
 def digest(source: str, compiler: Compiler, level: str) -> str:
     """What an entry is called."""
-    facts = "\0".join([source, compiler.identity, *compiler.command, level, *FLAGS])
+    facts = "\0".join([source, compiler.identity, *compiler.command, level, *FLAGS, *QUICKER])
     return hashlib.sha256(facts.encode()).hexdigest()
 
 

@@ -140,8 +140,6 @@ class Function:
                     text = self.value(value, node.dtype)
                     self.line(f"{self.element(node, index, True)} = {text};")
                 case SetLocal(local, value):
-                    if local not in self._locals:
-                        self.declare(local)
                     self.line(f"{self._locals[local]} = {self.value(value, local.dtype)};")
                 case Loop(iterator, extent, inner):
                     self.loop(iterator, extent)
@@ -151,6 +149,12 @@ class Function:
                     self.open(f"if ({self.affine(left)} < {self.affine(right)})")
                     self.statements(inner)
                     self.close()
+
+    def whole(self, statement: Statement) -> None:
+        """A statement that is no nest: the locals it sets are declared first."""
+        for inner in declared((statement,)):
+            self.declare(inner)
+        self.statements((statement,))
 
     def loop(self, iterator: Iterator, extent: Extent) -> None:
         """The head of a loop."""
@@ -197,3 +201,15 @@ class Function:
 
     def _nodes(self) -> list[Node]:
         return [*self.writes, *(node for node in self.reads if node not in self.writes)]
+
+
+def declared(body: Iterable[Statement]) -> dict[Local, None]:
+    """The locals that statements set outside of scopes."""
+    found: dict[Local, None] = {}
+    for statement in body:
+        match statement:
+            case SetLocal(local, _):
+                found[local] = None
+            case Loop(_, _, inner) | If(_, _, inner):
+                found |= declared(inner)
+    return found

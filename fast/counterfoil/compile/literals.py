@@ -53,7 +53,7 @@ def _rounded_integer(value: int, dtype: Dtype) -> float:
     try:
         return _single(float(value)) if dtype is float32 else float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def _single(value: float) -> float:

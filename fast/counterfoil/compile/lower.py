@@ -216,10 +216,11 @@ def _unrolled(node: Node, row: Symbol | None, values: Sequence[float]) -> tuple[
 
 
 def _chosen(local: Local, index: Index, shape: Sequence[int], values: Sequence[float]) -> tuple[Statement, ...]:
-    """The value at the index: known, or found by comparing positions."""
+    """The value at the index: known, or found by comparing positions; nothing for a fixed index in the margins."""
     position = _linear(index, shape)
     if not position.terms:
-        return (SetLocal(local, Number(values[position.offset])),)
+        inside = 0 <= position.offset < len(values)
+        return (SetLocal(local, Number(values[position.offset])),) if inside else ()
     found: list[Statement] = [SetLocal(local, Number(values[0]))]
     for place, value in enumerate(values[1:], start=1):
         found.append(If(fixed(place - 1), position, (SetLocal(local, Number(value)),)))

@@ -13,18 +13,20 @@ from counterfoil.compile.rewrite import accesses, entries, in_statement, replace
 from counterfoil.compile.simplify import simplified_statement
 from counterfoil_spec.programs.loops import (
     Apply,
+    If,
     Load,
     LoadMerge,
     Loop,
     Lowered,
     Number,
     Scalar,
+    SetLocal,
     Statement,
     Store,
     Zero,
 )
 from counterfoil_spec.programs.nodes import Node
-from counterfoil_spec.programs.projections import Affine, at
+from counterfoil_spec.programs.projections import Affine, at, fixed
 from counterfoil_spec.programs.symbols import Iterator as LoopIterator
 
 Loops = tuple[tuple[LoopIterator, int], ...]
@@ -148,8 +150,27 @@ def separates(position: Affine, loops: Loops, besides: Iterable[LoopIterator] = 
 
 
 def items_of(segments: Iterable[Lowered]) -> list[Item]:
-    """The kernels' statements in order, nests wherever they are."""
-    return [item for segment in segments for statement in segment.body for item in _items(statement)]
+    """The kernels' statements in order, nests wherever they are; a kernel whose statements share locals is one."""
+    found: list[Item] = []
+    for segment in segments:
+        body = (If(fixed(0), fixed(1), segment.body),) if shares_locals(segment.body) else segment.body
+        for statement in body:
+            found.extend(_items(statement))
+    return found
+
+
+def shares_locals(body: Iterable[Statement]) -> bool:
+    """Whether some statement sets a local outside of scopes: another one may look at it."""
+    return any(_sets_locals(statement) for statement in body)
+
+
+def _sets_locals(statement: Statement) -> bool:
+    match statement:
+        case SetLocal():
+            return True
+        case Loop(_, _, body) | If(_, _, body):
+            return shares_locals(body)
+    return False
 
 
 def _items(statement: Statement) -> Iterator[Item]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 
 from counterfoil.compile.accesses import Accesses
@@ -16,6 +16,7 @@ from counterfoil.compile.views import Step, steps_of
 from counterfoil_spec.programs.assignments import Assignment, Code
 from counterfoil_spec.programs.assignments import symbols as symbols_of
 from counterfoil_spec.programs.comps import by_uid
+from counterfoil_spec.programs.kernels import check_kernel, names_of
 from counterfoil_spec.programs.loops import Lowered, Statement
 from counterfoil_spec.programs.placements import Mode, Placement
 from counterfoil_spec.programs.symbols import Symbol
@@ -57,8 +58,9 @@ def plan_lowered(lowered: Lowered, decisions: Decisions, routine: str) -> Plan:
     """The plan of code given lowered: every node On_device (23) from now on, whatever was decided of it before, and
     what was stored of it forgotten; reads and writes are those of the loop IR.
 
-    Refuses compile/index-range, compile/merge-nodes.
+    Refuses what check_kernel does, then compile/index-range, compile/merge-nodes.
     """
+    check_kernel("prelowered", lowered, None)
     check_lowered(lowered)
     coverage = Coverage(None)
     LoweredCoverage(coverage).note(lowered.body)
@@ -73,6 +75,18 @@ def plan_lowered(lowered: Lowered, decisions: Decisions, routine: str) -> Plan:
         decisions.footprint,
     )  # fmt: skip
     return _plan(child, coverage, lowered, ())
+
+
+def check_segments(segments: Sequence[Lowered], of: Plan) -> None:
+    """Refuse a transform's kernels that are none of the plan's routine: as check_kernel does, compile/index-range."""
+    changed = [segment for segment in segments if segment is not of.lowered]
+    if not changed:
+        return
+    names = names_of(of.lowered, of.arguments, of.writes, of.merge, of.symbols)
+    for segment in changed:
+        check_kernel("transform", segment, names)
+    for segment in changed:
+        check_lowered(segment)
 
 
 def _plan(decisions: Decisions, coverage: Coverage, lowered: Lowered, symbols: Iterable[Symbol]) -> Plan:

@@ -24,7 +24,6 @@ typedef struct cf_services {
     void (*parallel_for)(void (*)(void *, i64, i64), void *, i64, i64);
 } cf_services;
 #define INLINE static inline __attribute__((always_inline))
-#define KERNEL static __attribute__((noinline))
 """
 """What every source begins with; cf_services is the declaration in fast/native/dispatch.h."""
 
@@ -234,7 +233,7 @@ INLINE float cf_exp2_f32(float x) {
     "tanh_f32": (
         """\
 INLINE float cf_tanh_f32(float x) {
-    double e = cf_exp(2.0 * x), wide = x, near = wide - wide * wide * wide / 3;
+    double e = cf_exp(2.0 * x), wide = x, near = wide * (1.0 - wide * wide / 3);
     return (float)(wide < 0x1p-12 && wide > -0x1p-12 ? near : (e - 1.0) / (e + 1.0));
 }
 """,

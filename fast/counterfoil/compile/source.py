@@ -56,14 +56,14 @@ def _written(segments: Sequence[Lowered], buffers: Buffers, symbols: Sequence[Sy
         if isinstance(group, list):
             write_group(function, group)
         else:
-            function.statements((group,))
+            function.whole(group)
         functions.append(function)
     buffers.offsets, size = arranged(_spans(buffers, functions))
     parts = [HEAD, helpers(operators.used), FRAME]
     calls = []
     for position, function in enumerate(functions):
         name = f"k{position}"
-        parts.append(f"KERNEL void {name}({', '.join(function.parameters()) or 'void'}) {{\n")
+        parts.append(f"static void {name}({', '.join(function.parameters()) or 'void'}) {{\n")
         parts.append("\n".join(function.lines) + "\n}\n")
         parts.append(_share(name, function))
         calls.append(_call(name, function))

@@ -15,7 +15,7 @@ from counterfoil.contexts.tables import add_bindings, add_kernel, add_slab, tabl
 from counterfoil.contexts.units import Unit, check_released
 from counterfoil.contexts.values import derived
 from counterfoil.layouts import list_of
-from counterfoil_spec.arguments import instance, text
+from counterfoil_spec.arguments import function, instance, text
 from counterfoil_spec.programs.comps import Comp
 from counterfoil_spec.programs.loops import Lowered, Transform
 from counterfoil_spec.programs.nodes import Node
@@ -69,7 +69,7 @@ class Request:
         self.comp = instance("comp", comp, Comp)
         self.bindings = tuple(list_of("bindings", bindings, Symbol))
         self.name = None if name is None else text("name", name)
-        self.transform = transform
+        self.transform = None if transform is None else function("transform", transform)
         self.prelowered = None if prelowered is None else instance("prelowered", prelowered, Lowered)
         self.reuse = None if reuse is None else instance("reuse", reuse, Reuse)
 
@@ -134,12 +134,13 @@ def _planned(value: Context, asked: Request, name: str) -> Plan:
 
 
 def _segments(transform: Transform | None, plan: Plan, name: str) -> Sequence[Lowered]:
-    """The kernels to generate code for; refuses compile/empty-transform."""
+    """The kernels to generate code for; refuses compile/empty-transform, and what is no kernel."""
     if transform is None:
         return [plan.lowered]
     segments = list_of("transform", transform(plan.lowered), Lowered)
     if not segments:
         raise refuse("compile/empty-transform", routine=name)
+    compiler.check_segments(segments, plan)
     return segments
 
 

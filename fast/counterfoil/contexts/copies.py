@@ -125,14 +125,14 @@ def _filled(target: Context, source: Context, node: Node) -> Context:
     _check_ready(source, there)
     _check_consumed(target._root, node)
     device, root = target.device, target._root
-    with _held(there), device.guard:
+    with _held(there), device.guard, device.slab.closed():
         device.wait()  # a routine may still be reading what the slab holds
         device.slab.reserve(node.nbytes)
         there.pool.buffer.reach(False)
         if node.nbytes:
             ffi.memmove(device.slab.c.data, ffi.cast("void *", there.address), node.nbytes)
         fill = _registered(root, node)
-        device.slab.c.fill = fill.number
+        lib.cf_slab_open(device.slab.c, fill.number)
     return derived(target, frontier=target.frontier.filled(fill))
 
 

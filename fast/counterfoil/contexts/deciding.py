@@ -23,7 +23,7 @@ _CONSTRAINED = (Intent.VIRTUAL, Intent.LOCAL, Intent.CONSTANT)
 
 def decided(value: Context, reading: str, nodes: Iterable[Node], operation: str) -> Context:
     """A child value with the reading recorded for the nodes; refuses arguments/wrong-type, release/dead-*."""
-    if reading not in READINGS:
+    if not isinstance(reading, str) or reading not in READINGS:
         expected = "materialized, inline or footprint"
         raise refuse("arguments/wrong-type", argument="reading", expected=expected, value=shown(reading))
     with value._root.entered():

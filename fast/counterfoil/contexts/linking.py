@@ -72,6 +72,7 @@ def publish(value: Value, links: Links) -> None:
         for node, location in pool.locations.items():
             cache = value._root.constants if node.literal is None else value.device.literals
             cache[node] = location
+            location.cache = cache
 
 
 def _check_allocatable(missing: list[Node], comp: Comp, name: str, prelowered: bool) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from counterfoil._native import ffi
 from counterfoil.arrays import Array, blank
-from counterfoil.buffers import Buffer, allocate
+from counterfoil.buffers import Buffer, allocate, buffer_of
 from counterfoil.contexts import census
 from counterfoil.devices import host
 from counterfoil.numbers import loose_of_values, of_float
@@ -38,15 +38,17 @@ class Location:
     """A node's place in a pool: a concrete buffer. Compared by identity: places without bytes are places too.
 
     ``records``: what each root knows of it, by the root's number. ``shared``: what they all know, of a constant.
+    ``cache``: where a constant is entered, a device's literals or a root's own.
     """
 
-    __slots__ = ("__weakref__", "first", "node", "pool", "records", "shared")
+    __slots__ = ("__weakref__", "cache", "first", "node", "pool", "records", "shared")
 
     def __init__(self, pool: Pool, node: Node, first: int) -> None:
         self.pool = pool
         self.node = node
         self.first = first
         self.records: dict[int, Record] = {}
+        self.cache: dict[Node, Location] = {}
         self.shared = ffi.new(_SHARED) if pool.constant else None
 
     @property
@@ -58,9 +60,10 @@ class Location:
     def array(self) -> Array:
         """The array over its bytes in place, of the node's dtype and padded extents; also of a dead buffer."""
         pool, node = self.pool.buffer, self.node
-        buffer = pool._over(self.first, node.nbytes, pool.device, pool._c.addressable)
+        buffer = buffer_of(pool.memory, self.first, node.nbytes, pool.device, pool._c.addressable)
         array = blank(buffer, node.dtype)
         array._contiguous(node.dtype.code, node.dims, int(ffi.cast(_ADDRESS, buffer._c)))
+        buffer._c.generation = pool._c.generation  # as dead as the pool
         return array
 
     def elements(self) -> np.ndarray[Any, Any]:

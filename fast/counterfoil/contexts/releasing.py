@@ -64,9 +64,8 @@ def _unbind(root: Root, unit: Unit, pool: Pool, stale: list[Location]) -> None:
     if pool.holders == 1:
         given_up = pool.free()
         for location in given_up:
-            for cache in (root.constants, pool.device.literals):
-                if cache.get(location.node) is location:
-                    del cache[location.node]
+            if location.cache.get(location.node) is location:
+                del location.cache[location.node]
         stale += given_up
     pool.holders -= 1
     del unit.constants[pool]

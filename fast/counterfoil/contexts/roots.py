@@ -28,7 +28,7 @@ class Registration:
     """What a ledger knows of one id: a routine's, or a fill's of the merge buffer.
 
     ``units``: how many live units hold the routine in their lineage (C17). Entry and tables are a routine's.
-    ``before``: the time of its latest run, with counts that a rollback of that run sets (undoing).
+    ``before``: the time of its latest run, with counts that a rollback of that run sets (undoing): id, position, runs.
     """
 
     __slots__ = ("before", "c", "entry", "id", "name", "tables", "units")
@@ -41,7 +41,7 @@ class Registration:
         self.units = 0
         self.entry: Entry | None = None
         self.tables: Tables | None = None
-        self.before: tuple[int, list[tuple[Any, int]]] | None = None
+        self.before: tuple[int, list[tuple[int, int, int]]] | None = None
 
     @property
     def executed(self) -> bool:
@@ -155,6 +155,7 @@ class Root:
         tables, registration.tables = registration.tables, None
         if tables is None:
             return
+        tables.c.mark = ffi.NULL
         for record in tables.outputs:
             if record.c.writer == registration.c:
                 lib.cf_record_own(self.ledger, record.c, ffi.NULL)

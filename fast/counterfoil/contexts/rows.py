@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from counterfoil._native import lib
 from counterfoil.compile import compiler_command, find_compiler
 from counterfoil.contexts import backends
+from counterfoil_spec.arguments import instance
 from counterfoil_spec.limits import POOL_ALIGNMENT, POOL_CAP
 from counterfoil_spec.programs.nodes import PROGRAM_DTYPES
 
@@ -71,8 +72,10 @@ def host_capabilities() -> dict[str, str]:
 
 
 def same_backend(a: Context, b: Context) -> bool:
-    """Whether both contexts are on one backend (context:97)."""
-    return a.device.backend == b.device.backend
+    """Whether both contexts are on one backend; refuses arguments/wrong-type (context:97)."""
+    from counterfoil.contexts.surface import Context
+
+    return instance("a", a, Context).device.backend == instance("b", b, Context).device.backend
 
 
 def _processor() -> str:

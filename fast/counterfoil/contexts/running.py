@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from counterfoil._native import ffi, lib
@@ -103,13 +103,23 @@ def _run_later(value: Context, routine: Routine, flags: int, bindings: Any) -> N
         orders = _uses(routine)
         points = [point for order, writes in orders.items() for point in order.points(writes)]
         perform(point for point in points if point[0] is not worker.timeline)
-        number = worker.submit(lambda: lib.cf_run_work(tables.c, bindings))
+        number = _submitted(value, routine, lambda: lib.cf_run_work(tables.c, bindings))
         worker.timeline.submit(lambda: worker.wait_for(number), orders)
     except BaseException:
         lib.cf_claims_release(tables.c.pools, tables.c.pool_count)
         raise
     lib.cf_run_done(tables.c)
     worker.prune()
+
+
+def _submitted(value: Context, routine: Routine, work: Callable[[], object]) -> int:
+    """The number of the work in the worker's queue; refuses run/merge-slab where the slab was filled meanwhile."""
+    worker, tables = value.device.worker, routine._tables
+    assert worker is not None
+    with value.device.guard:
+        if tables.c.slab and not lib.cf_slab_holds(tables.c.slab, tables.c.fill):
+            raise faults.refusal(value, routine, lib.CF_RUN_SLAB, 0)
+        return worker.submit(work)
 
 
 def _uses(routine: Routine) -> dict[Order, bool]:

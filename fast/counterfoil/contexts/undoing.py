@@ -41,7 +41,7 @@ def rollback(root: Root, routine_id: int) -> None:
         latest = tables.c.latest
         lib.cf_run_undo(tables.c)
         if registration.before is not None and registration.before[0] == latest:
-            _set(registration.before[1])
+            _set(root, registration.before[1])
         registration.before = None
 
 
@@ -92,20 +92,23 @@ def _note_before(root: Root, registration: Registration) -> None:
         return
     epochs = {record.c: int(record.c.epoch) for record in tables.outputs}
     epochs |= {tables.c.zeroed[k]: int(tables.c.unzeroed[k]) for k in range(tables.c.zeroed_count)}
-    before: list[tuple[Any, int]] = []
+    before: list[tuple[int, int, int]] = []
     for other in root.names.values():
-        for count in _counts(other):
+        for position, count in enumerate(_counts(other)):
             if count.record in epochs:
-                before.append((count, int(count.runs) if count.epoch == epochs[count.record] else 0))
+                before.append((other.id, position, int(count.runs) if count.epoch == epochs[count.record] else 0))
     for position, count in enumerate(_counts(registration)):
         earlier = tables.c.counted[position]
-        before.append((count, int(earlier.token) if earlier.epoch == count.record.epoch else 0))
+        before.append((registration.id, position, int(earlier.token) if earlier.epoch == count.record.epoch else 0))
     registration.before = (int(tables.c.latest), before)
 
 
-def _set(before: list[tuple[Any, int]]) -> None:
-    for count, runs in before:
-        lib.cf_count_set(count, runs)
+def _set(root: Root, before: list[tuple[int, int, int]]) -> None:
+    """Set counts of routines that are not retired."""
+    for routine_id, position, runs in before:
+        other = root.names.get(routine_id)
+        if other is not None and other.tables is not None:
+            lib.cf_count_set(other.tables.c.counts + position, runs)
 
 
 def _counts(registration: Registration) -> Iterator[Any]:

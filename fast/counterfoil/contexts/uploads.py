@@ -116,6 +116,7 @@ def set_value(value: Context, node: Node, index: Sequence[int], element: float) 
         check_writable(value, node, "set_value")
         entry = integer_node_index(node, index)
         stored = np.frombuffer(loose_of_values(node.dtype, [element]), NUMPY_DTYPES[node.dtype])[0]
+        check_released(value, "set_value")
         location = value.buffers.get(node)
         if location is None:
             raise refuse("transfers/absent", operation="set_value", node=node.label, backend=value.device.backend)
@@ -136,6 +137,7 @@ def uploaded(
 
     Refuses memory/dead, exclusive, read-only, lost, exhausted; a fresh pool is freed whatever fails (context:132).
     """
+    check_released(value, operation)  # what was read of the caller's may have released it
     location = value.buffers.get(node)
     if location is not None:
         _overwrite(location, lambda: _store(location, elements()), operation)

@@ -193,13 +193,14 @@ def _told(ask: Callable[[], Any]) -> Any:
 def node_facts(context: Any, node: Any) -> dict[str, Any]:
     """What a context says of a node, without effect."""
     placement = context.placements.get(node)
+    observability = _told(lambda: context.observability(node).value)
     return {
         "written": _told(lambda: context.buffer_written(node)),
         "mem": _told(lambda: context.mem(node)),
         "initialized": _told(lambda: context.is_initialized(node)),
         "placement": None if placement is None else [placement.mode.value, placement.provenance],
-        "observability": _told(lambda: context.observability(node).value),
-        "placeholder": _told(lambda: context.placeholder(node)),
+        "observability": observability,
+        "placeholder": observability if isinstance(observability, dict) else context.placeholder(node),
         "stored_components": _told(lambda: context.stored_components(node)),
     }
 

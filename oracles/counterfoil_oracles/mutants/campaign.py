@@ -92,8 +92,7 @@ def canary(ground: Ground, results: Sequence[Result], search: Search) -> list[Re
 
 
 def tells(ground: Ground, environment: dict[str, str], trace: Path) -> bool:
-    """Whether a trace does not end as recorded on the halves of that environment; HarnessError where it does not run.
-    """
+    """Whether a trace does not end as recorded on those halves; HarnessError where it does not run."""
     ran = _python(ground, environment, 1, "telling", "differs", str(trace))
     if ran.returncode > 1:
         raise HarnessError(f"{trace} does not run: {_last(ran.stderr)}")

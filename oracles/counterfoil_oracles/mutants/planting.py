@@ -1,7 +1,8 @@
 """Copies of the halves, with a defect or without, in a directory of their own.
 
 A ground is a snapshot of the sources: everything one campaign looks at comes from one state of the checkout, whatever
-happens to it meanwhile.
+happens to it meanwhile. Compiled routines are shared by all copies: the cache finds an entry by its whole source, so
+what a defect emits otherwise is compiled for it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ _PACKAGES: Final = (
 )  # fmt: skip
 _NATIVE: Final = Path("fast/native")
 _FAST: Final = Path("fast/counterfoil")
-_COMPILER: Final = _FAST / "compile"
 
 
 class Ground:
@@ -50,10 +50,7 @@ class Ground:
         roots = [self.base / part.parent for part in _PACKAGES]
         if defect is not None:
             roots.insert(0, self._copy_with(defect))
-        own = {"PYTHONPATH": os.pathsep.join(map(str, roots)), "PYTHONDONTWRITEBYTECODE": "1"}
-        if defect is not None and Path(defect.file).is_relative_to(_COMPILER):
-            own["COUNTERFOIL_CACHE"] = str(self.place(defect) / "cache")  # nothing compiled elsewhere hides the defect
-        return {**os.environ, **own}
+        return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, roots)), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def place(self, defect: Defect) -> Path:
         """The directory of a defect's copy."""

@@ -8,10 +8,17 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from counterfoil_oracles.opinions import isl_, ml_dtypes_, mpmath_, numpy_
+from counterfoil_oracles.opinions import differences_, isl_, jax_, ml_dtypes_, mpmath_, numpy_
 from counterfoil_oracles.opinions.opinion import MOST_UNKNOWN, Topic, put
 
-TOPICS: Final[tuple[Topic, ...]] = (*numpy_.TOPICS, *isl_.TOPICS, *ml_dtypes_.TOPICS, *mpmath_.TOPICS)
+TOPICS: Final[tuple[Topic, ...]] = (
+    *numpy_.TOPICS,
+    *isl_.TOPICS,
+    *ml_dtypes_.TOPICS,
+    *mpmath_.TOPICS,
+    *differences_.TOPICS,
+    *jax_.TOPICS,
+)
 
 HALVES: Final = ("counterfoil_reference", "counterfoil")
 

@@ -15,8 +15,8 @@ from counterfoil_reference.contexts.linking import Links, link
 from counterfoil_reference.contexts.pools import Location
 from counterfoil_reference.contexts.units import Unit, check_released
 from counterfoil_reference.lineage import Entry
-from counterfoil_reference.programs import Plan, plan, plan_lowered
-from counterfoil_spec.arguments import instance, text
+from counterfoil_reference.programs import Plan, check_segments, plan, plan_lowered
+from counterfoil_spec.arguments import function, instance, text
 from counterfoil_spec.programs.comps import Comp
 from counterfoil_spec.programs.loops import Lowered, Transform
 from counterfoil_spec.programs.nodes import Node
@@ -110,7 +110,7 @@ def request(
         instance("comp", comp, Comp),
         sequence("bindings", bindings, Symbol),
         None if name is None else text("name", name),
-        transform,
+        None if transform is None else function("transform", transform),
         None if prelowered is None else instance("prelowered", prelowered, Lowered),
         None if reuse is None else instance("reuse", reuse, Reuse),
     )
@@ -126,6 +126,7 @@ def compiled(context: Context, asked: Request) -> tuple[Context, Routine]:
     planned = _planned(context, asked, name)
     segments = _segments(asked.transform, planned, name)
     census.compiled()
+    check_released(context, "compile")  # the transform may have released it
     links = link(context, asked.comp, planned, name, asked.prelowered is not None)
     return _finished(context, asked, name, planned, segments, links)
 
@@ -168,12 +169,13 @@ def _planned(context: Context, asked: Request, name: str) -> Plan:
 
 
 def _segments(transform: Transform | None, planned: Plan, name: str) -> tuple[Lowered, ...] | None:
-    """The kernels a transform makes, None without one; refuses compile/empty-transform."""
+    """The kernels a transform makes, None without one; refuses compile/empty-transform, and what is no kernel."""
     if transform is None:
         return None
     segments = sequence("transform", transform(planned.lowered), Lowered)
     if not segments:
         raise refuse("compile/empty-transform", routine=name)
+    check_segments(segments, planned)
     return segments
 
 

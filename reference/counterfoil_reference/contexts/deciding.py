@@ -22,7 +22,7 @@ _CONSTRAINED: Final = (Intent.VIRTUAL, Intent.LOCAL, Intent.CONSTANT)
 
 def decided(context: Context, reading: str, nodes: Iterable[Node], operation: str) -> Context:
     """A child value with the reading recorded for the nodes; refuses arguments/wrong-type, released."""
-    if reading not in READINGS:
+    if not isinstance(reading, str) or reading not in READINGS:
         expected = "materialized, inline or footprint"
         raise refuse("arguments/wrong-type", argument="reading", expected=expected, value=shown(reading))
     check_released(context, operation)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil_reference.contexts.pools import Location
@@ -91,6 +91,10 @@ class Ledger:
         self.living.pop(routine_id, None)
         self.runs.pop(routine_id, None)
         self.writers = {location: writer for location, writer in self.writers.items() if writer != routine_id}
+        for run in self.runs.values():
+            for location, before in run.found.items():
+                if before.writer == routine_id:
+                    run.found[location] = replace(before, writer=None)
         self.counts = retired(self.counts, routine_id)
 
     def forget(self, location: Location) -> None:

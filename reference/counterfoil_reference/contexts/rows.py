@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from counterfoil_reference.contexts import roots
+from counterfoil_spec.arguments import instance
 from counterfoil_spec.limits import POOL_ALIGNMENT, POOL_CAP
 from counterfoil_spec.programs.nodes import PROGRAM_DTYPES
 
@@ -73,9 +74,11 @@ def compiler_command() -> str | None:
     return None
 
 
-def same_backend(one: Context, other: Context) -> bool:
-    """Whether both contexts are on one backend (context:97)."""
-    return one.device.backend == other.device.backend
+def same_backend(a: Context, b: Context) -> bool:
+    """Whether both contexts are on one backend; refuses arguments/wrong-type (context:97)."""
+    from counterfoil_reference.contexts.values import Context
+
+    return instance("a", a, Context).device.backend == instance("b", b, Context).device.backend
 
 
 def _processor() -> str:

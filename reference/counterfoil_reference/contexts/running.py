@@ -43,7 +43,7 @@ def run(context: Context, routine: Routine, timing: bool) -> Context:
     through_door(routine, lambda: execute(code, BoundStore(routine), bindings))
     _record(routine)
     marked = {node for node in routine.outputs if context.buffers.get(node) is routine.locations[node]}
-    return replace(context, initialized=context.initialized | marked)
+    return context if marked <= context.initialized else replace(context, initialized=context.initialized | marked)
 
 
 class BoundStore:
@@ -103,10 +103,14 @@ def _record(routine: Routine) -> None:
     found = {location: _found(ledger, location) for location in outputs}
     gradients = [*routine.entry.accumulates, *routine.entry.zeroes]
     counted = frozenset(routine.locations[node] for node in gradients if node in routine.locations)
-    ledger.runs[routine.routine_id] = LatestRun(event, ledger.counts, found, counted)
-    ledger.executed.add(routine.routine_id)
+    retired = routine.routine_id not in ledger.names  # what a fork still runs of it leaves no trace (C14, C17)
+    if not retired:
+        ledger.runs[routine.routine_id] = LatestRun(event, ledger.counts, found, counted)
+        ledger.executed.add(routine.routine_id)
     for location in outputs:
-        ledger.writers[location] = routine.routine_id
+        ledger.writers.pop(location, None)
+        if not retired:
+            ledger.writers[location] = routine.routine_id
         ledger.written.add(location)
         ledger.write_constant(location)
         location.event = event

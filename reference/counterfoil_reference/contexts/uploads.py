@@ -101,6 +101,7 @@ def set_value(context: Context, node: Node, index: Sequence[int], value: float) 
     check_writable(context, node, "set_value")
     entry = integer_node_index(node, index)
     code = numbers.code_of_value(node.dtype, value)
+    check_released(context, "set_value")
     location = context.buffers.get(node)
     if location is None:
         raise refuse("transfers/absent", operation="set_value", node=node.label, backend=context.device.backend)
@@ -118,6 +119,7 @@ def uploaded(
 
     Refuses memory/dead, exclusive, read-only, lost, exhausted; a fresh pool is freed whatever fails (context:132).
     """
+    check_released(context, operation)  # what was read of the caller's may have released it
     location = context.buffers.get(node)
     if location is not None:
         array = location.array

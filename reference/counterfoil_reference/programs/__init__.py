@@ -2,7 +2,9 @@
 
 from counterfoil_reference.programs.decisions import NOTHING_DECIDED, Decisions, Plan
 from counterfoil_reference.programs.memory import Store
-from counterfoil_reference.programs.plan import lower, plan, plan_lowered
+from counterfoil_reference.programs.plan import check_segments, lower, plan, plan_lowered
 from counterfoil_reference.programs.running import execute
 
-__all__ = ["NOTHING_DECIDED", "Decisions", "Plan", "Store", "execute", "lower", "plan", "plan_lowered"]
+__all__ = [
+    "NOTHING_DECIDED", "Decisions", "Plan", "Store", "check_segments", "execute", "lower", "plan", "plan_lowered",
+]  # fmt: skip

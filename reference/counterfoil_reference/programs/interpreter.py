@@ -34,11 +34,12 @@ class Interpreter:
         self._stored = stored
         self._bindings = bindings
         self._changing: Node | None = None  # the target of the step under way
+        self._steady: dict[Node, bool] = {}
         self._known: dict[tuple[Node, tuple[int, ...]], Value] = {}
 
     def carry_out(self, step: Step) -> None:
         """One step, all of it."""
-        self._changing, self._known = step.target, {}
+        self._changing, self._steady, self._known = step.target, {}, {}
         cells = self._memory.cells(step.target)
         if isinstance(step, Accumulate):
             self._accumulate(step, cells)
@@ -92,11 +93,17 @@ class Interpreter:
             return self._memory.merge(node).read(position(node, where))
         if node not in self._stored:
             return self._memory.cells(node).read(position(node, where))
-        if self._changing in reached(node, self._stored):
+        if not self._is_steady(node):
             return self._replayed(node, where)
         if (node, where) not in self._known:
             self._known[node, where] = self._replayed(node, where)
         return self._known[node, where]
+
+    def _is_steady(self, node: Node) -> bool:
+        """Whether a Virtual node's value is the same throughout the step under way."""
+        if node not in self._steady:
+            self._steady[node] = self._changing not in reached(node, self._stored)
+        return self._steady[node]
 
     def _replayed(self, node: Node, index: tuple[int, ...]) -> Value:
         """The element of a Virtual node: its setters carried out for it alone, over what they read as it is now."""

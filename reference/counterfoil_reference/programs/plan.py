@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from counterfoil_reference.programs import interface, prelowered
 from counterfoil_reference.programs.checks import check
 from counterfoil_reference.programs.decisions import Decisions, Plan
 from counterfoil_reference.programs.lowering import lowered
 from counterfoil_reference.programs.placement import place
+from counterfoil_reference.programs.reach import check_reach
 from counterfoil_reference.programs.views import steps_of
 from counterfoil_spec.programs.assignments import Code
 from counterfoil_spec.programs.comps import by_uid
+from counterfoil_spec.programs.kernels import check_kernel, names_of
 from counterfoil_spec.programs.loops import Lowered
 
 
@@ -42,9 +46,21 @@ def plan(code: Code, decisions: Decisions, routine: str) -> Plan:
 def plan_lowered(given: Lowered, decisions: Decisions, routine: str) -> Plan:
     """The plan of code given lowered: every node On_device (23), reads and writes those of the loop IR.
 
-    Refuses compile/merge-nodes.
+    Refuses what check_kernel does, then compile/index-range, compile/merge-nodes.
     """
+    check_kernel("prelowered", given, None)
+    check_reach(given)
     return prelowered.plan(given, decisions)
+
+
+def check_segments(segments: Sequence[Lowered], of: Plan) -> None:
+    """Refuse a transform's kernels that are none of the plan's routine: as check_kernel does, compile/index-range."""
+    names = names_of(of.lowered, of.arguments, of.writes, of.merge, of.symbols)
+    changed = [segment for segment in segments if segment is not of.lowered]
+    for segment in changed:
+        check_kernel("transform", segment, names)
+    for segment in changed:
+        check_reach(segment)
 
 
 def lower(of: Plan) -> Lowered:

@@ -11,8 +11,9 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
-from counterfoil_reference.programs.points import point
-from counterfoil_reference.programs.spans import Span, Value, between, center, ends, everything
+from counterfoil_reference.numbers import FORMATS
+from counterfoil_reference.programs.points import FUNCTIONS, point
+from counterfoil_reference.programs.spans import Span, Value, between, center, ends, everything, rounded
 from counterfoil_spec.dtypes import Dtype
 
 _CORNERS: Final = frozenset({
@@ -86,19 +87,37 @@ def _plain(dtype: Dtype, operator: str, arguments: tuple[Value, ...], value: flo
     if operator in ("sin", "cos"):
         reach = 2 * (high - low)
         lowest, highest, _ = ends(point(dtype, operator, (center(arguments[0]),)))
-        return Span(max(lowest - reach, -1.0), min(highest + reach, 1.0), value)
+        return _widened(dtype, max(lowest - reach, -1.0), min(highest + reach, 1.0), value)
     if operator == "mod" and not low <= 0 <= high:
         return _remainder(arguments, value)
     if operator in ("div", "recip") and not low <= 0 <= high:
         return _corners(dtype, operator, arguments, value)
     if operator == "to_pow_of" and ends(arguments[0])[0] > 0 and dtype.float_format is not None:
         return _corners(dtype, operator, arguments, value)
-    return _corners(dtype, operator, arguments, value) if operator in _CORNERS else everything(dtype, value)
+    if operator not in _CORNERS or (operator == "recip_sqrt" and low <= 0):
+        return everything(dtype, value)
+    return _corners(dtype, operator, arguments, value)
 
 
 def _corners(dtype: Dtype, operator: str, arguments: tuple[Value, ...], value: float) -> Value:
     found = [point(dtype, operator, corner) for corner in itertools.product(*(ends(each)[:2] for each in arguments))]
-    return everything(dtype, value) if any(ends(each)[2] for each in found) else hull(found, value)
+    if any(ends(each)[2] for each in found):
+        return everything(dtype, value)
+    spanning = hull(found, value)
+    if operator in FUNCTIONS or operator == "recip_sqrt":
+        return _widened(dtype, *ends(spanning)[:2], value)
+    return spanning
+
+
+def _widened(dtype: Dtype, low: float, high: float, value: float) -> Value:
+    """Four units more at each end: an end may be a special case without room, beside arguments whose results have."""
+    form = FORMATS.get(dtype)
+    if form is None:
+        return between(low, high, value)
+    unit = 2.0 ** (3 - form.precision)
+    low = low - abs(low) * unit if math.isfinite(low) else low
+    high = high + abs(high) * unit if math.isfinite(high) else high
+    return between(rounded(form, low), rounded(form, high), value)
 
 
 def _remainder(arguments: tuple[Value, ...], value: float) -> Value:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator as Leaves
 from dataclasses import dataclass
 
-from counterfoil_spec.arguments import instance, text
+from counterfoil_spec.arguments import instance, number, text
 from counterfoil_spec.programs.nodes import Node
 from counterfoil_spec.programs.operators import ARITY, BINARY, FLOATS_ONLY
 from counterfoil_spec.programs.projections import Projections, greatest_extent
 from counterfoil_spec.programs.symbols import Symbol
-from counterfoil_spec.refusals import refuse
+from counterfoil_spec.refusals import refuse, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,20 @@ class Read:
 
     node: Node
 
+    def __post_init__(self) -> None:
+        """Refuses arguments/wrong-type."""
+        instance("node", self.node, Node)
+
 
 @dataclass(frozen=True, slots=True)
 class Merge:
     """An operand: the merge buffer, filled from this node by a device-to-device copy. No read of the node itself."""
 
     node: Node
+
+    def __post_init__(self) -> None:
+        """Refuses arguments/wrong-type."""
+        instance("node", self.node, Node)
 
 
 Operand = Read | Merge
@@ -49,7 +57,9 @@ class Accumulate:
     initialize: bool = False
 
     def __post_init__(self) -> None:
-        """Refuses programs/operator, compile/shape-mismatch: as many operands and indices as the words ask."""
+        """Refuses arguments/wrong-type, and programs/operator, compile/shape-mismatch: as many operands and indices as
+        the words ask."""
+        _check_types(self)
         if self.accumulator not in BINARY or self.operation not in ARITY:
             raise refuse("programs/operator", operator=f"{self.accumulator}, {self.operation}")
         if self.operation in FLOATS_ONLY and self.target.dtype.float_format is None:
@@ -69,12 +79,21 @@ class Constant:
 
     value: float
 
+    def __post_init__(self) -> None:
+        """Refuses arguments/wrong-type."""
+        number("value", self.value)
+
 
 @dataclass(frozen=True, slots=True)
 class Fill:
     """The elements, in C order: at most MAX_FILL of them (compile/fill-limit)."""
 
     values: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        """Refuses arguments/wrong-type."""
+        for value in instance("values", self.values, tuple):
+            number("values", value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +107,10 @@ class Embed:
 
     symbol: Symbol
 
+    def __post_init__(self) -> None:
+        """Refuses arguments/wrong-type."""
+        instance("symbol", self.symbol, Symbol)
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -95,6 +118,11 @@ class Row:
 
     parent: Node
     symbol: Symbol
+
+    def __post_init__(self) -> None:
+        """Refuses arguments/wrong-type."""
+        instance("parent", self.parent, Node)
+        instance("symbol", self.symbol, Symbol)
 
 
 Definition = Constant | Fill | Offsets | Embed | Row
@@ -108,7 +136,12 @@ class Fetch:
     definition: Definition
 
     def __post_init__(self) -> None:
-        """Refuses arrays/values-count (a Fill of another number of values) and programs/slice-shape (a Row)."""
+        """Refuses arguments/wrong-type, arrays/values-count (a Fill of another number of values) and
+        programs/slice-shape (a Row)."""
+        instance("target", self.target, Node)
+        if not isinstance(self.definition, Constant | Fill | Offsets | Embed | Row):
+            expected = "a definition"
+            raise refuse("arguments/wrong-type", argument="definition", expected=expected, value=shown(self.definition))
         if isinstance(self.definition, Fill) and len(self.definition.values) != self.target.size:
             raise refuse("arrays/values-count", values=len(self.definition.values), shape=self.target.shape)
         if isinstance(self.definition, Row):
@@ -124,12 +157,22 @@ class Block:
     label: str
     body: Code
 
+    def __post_init__(self) -> None:
+        """Refuses arguments/wrong-type."""
+        text("label", self.label)
+        instance_of_code(self.body)
+
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
     """Parts, one after the other."""
 
     parts: tuple[Code, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuses arguments/wrong-type."""
+        for part in instance("parts", self.parts, tuple):
+            instance_of_code(part)
 
 
 Assignment = Accumulate | Fetch
@@ -175,7 +218,19 @@ def block(label: str, code: Code) -> Block:
 
 def instance_of_code(value: object) -> Code:
     """``value`` if it is code; refuses arguments/wrong-type."""
-    return instance("code", value, (Accumulate, Fetch, Block, Sequence))  # type: ignore[arg-type]
+    if isinstance(value, Accumulate | Fetch | Block | Sequence):
+        return value
+    raise refuse("arguments/wrong-type", argument="code", expected="code", value=shown(value))
+
+
+def _check_types(it: Accumulate) -> None:
+    instance("target", it.target, Node)
+    text("accumulator", it.accumulator)
+    text("operation", it.operation)
+    instance("projections", it.projections, Projections)
+    for operand in instance("operands", it.operands, tuple):
+        if not isinstance(operand, Read | Merge):
+            raise refuse("arguments/wrong-type", argument="operands", expected="an operand", value=shown(operand))
 
 
 def symbols(code: Code) -> tuple[Symbol, ...]:

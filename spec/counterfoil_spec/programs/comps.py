@@ -7,8 +7,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from counterfoil_spec.programs.assignments import NOTHING, Code, block, in_sequence
+from counterfoil_spec.arguments import instance, integer, within
+from counterfoil_spec.arguments import sequence as sequence_of
+from counterfoil_spec.limits import MAX_ELEMENTS
+from counterfoil_spec.programs.assignments import NOTHING, Code, block, in_sequence, instance_of_code
 from counterfoil_spec.programs.nodes import Node
+from counterfoil_spec.refusals import refuse, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,15 @@ class Comp:
     allowances: Mapping[Node, int] = field(default_factory=lambda: MappingProxyType({}))
     requires: tuple[Fragment, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuses arguments/wrong-type, arguments/not-integer and arguments/integer-range (an allowance)."""
+        instance_of_code(self.code)
+        for name in ("embedded", "accumulates", "zeroes"):
+            object.__setattr__(self, name, by_uid(sequence_of(name, getattr(self, name), Node)))
+        for name in ("owned", "requires"):
+            object.__setattr__(self, name, sequence_of(name, getattr(self, name), Fragment))
+        object.__setattr__(self, "allowances", MappingProxyType(_allowances(self.allowances)))
+
     @property
     def unreset(self) -> tuple[Node, ...]:
         """The gradients it accumulates and does not zero."""
@@ -67,6 +80,15 @@ class Comp:
                     self.requires)  # fmt: skip
 
 
+def _allowances(given: Mapping[Node, int]) -> dict[Node, int]:
+    if not isinstance(given, Mapping):
+        raise refuse("arguments/wrong-type", argument="allowances", expected="a mapping", value=shown(given))
+    return {
+        instance("allowances", node, Node): within("allowances", integer("allowances", runs), 0, MAX_ELEMENTS)
+        for node, runs in given.items()
+    }
+
+
 def comp(
     code: Code = NOTHING,
     embedded: Iterable[Node] = (),
@@ -77,16 +99,23 @@ def comp(
     requires: Iterable[Fragment] = (),
 ) -> Comp:
     """A comp with its sets in canonical order; what it owns is left out of what it requires, as is the empty (C2)."""
-    owned = tuple(owned)
+    owned, requires = sequence_of("owned", owned, Fragment), sequence_of("requires", requires, Fragment)
     needed = dict.fromkeys(fragment for fragment in requires if fragment not in owned and not fragment.empty)
-    return Comp(code, by_uid(embedded), owned, by_uid(accumulates), by_uid(zeroes),
-                MappingProxyType(dict(allowances or {})), tuple(needed))  # fmt: skip
+    return Comp(
+        code,
+        sequence_of("embedded", embedded, Node),
+        owned,
+        sequence_of("accumulates", accumulates, Node),
+        sequence_of("zeroes", zeroes, Node),
+        {} if allowances is None else allowances,
+        tuple(needed),
+    )
 
 
 def sequence(*comps: Comp) -> Comp:
     """The comps one after the other: unions, what is owned as a multiset, the least allowance per gradient (C4)."""
     allowances: dict[Node, int] = {}
-    for each in comps:
+    for each in sequence_of("comps", comps, Comp):
         for gradient in each.accumulates:
             allowances[gradient] = min(each.allowance(gradient), allowances.get(gradient, each.allowance(gradient)))
     return comp(

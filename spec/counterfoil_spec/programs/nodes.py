@@ -6,18 +6,21 @@ import enum
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, cast
 
-from counterfoil_spec.arguments import instance, integers, text
+from counterfoil_spec.arguments import instance, integers, number, read, text
 from counterfoil_spec.dtypes import Dtype, float32, float64, int32, int64
 from counterfoil_spec.limits import MAX_ELEMENTS, MAX_RANK
 from counterfoil_spec.programs.symbols import Symbol
-from counterfoil_spec.refusals import refuse
+from counterfoil_spec.refusals import refuse, shown
 
 PROGRAM_DTYPES: Final = (float32, float64, int32, int64)
 """The dtypes that nodes of programs take."""
 
 _uids: Final = itertools.count()
+
+_IDENTITY: Final = frozenset({"label", "dtype", "shape", "padding", "margin", "literal", "slice_of", "uid"})
+"""What a node is, from its beginning on."""
 
 
 class Intent(enum.Enum):
@@ -62,9 +65,9 @@ class Node:
         self.dtype = _program_dtype(dtype)
         self.shape = _shape(integers("shape", shape))
         self.padding = _padding(self, padding)
-        self.margin = float(margin)
+        self.margin = _margin(margin)
         self.literal = None if literal is None else _literal(self, literal)
-        self.slice_of = None if slice_of is None else _slice_of(self, *slice_of)
+        self.slice_of = None if slice_of is None else _slice_of(self, slice_of)
         self.zero_valid = False
         self.observable = False
         self.context_owned = False
@@ -72,6 +75,12 @@ class Node:
         self.intent = Intent.UNSPECIFIED
         self.provenance = 0
         self.uid = next(_uids)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Only declarations change: routines are compiled for what a node is."""
+        if name in _IDENTITY and hasattr(self, name):
+            raise AttributeError(f"{name} of a node does not change")
+        object.__setattr__(self, name, value)
 
     @property
     def rank(self) -> int:
@@ -111,8 +120,8 @@ class Node:
         self.context_owned = True
 
     def require(self, intent: Intent, provenance: int = 0) -> None:
-        """Strengthen the intent. Refuses placement/virtual-conflict and placement/intent-change."""
-        joined = joined_intent(self.intent, intent)
+        """Strengthen the intent. Refuses arguments/wrong-type, placement/virtual-conflict, placement/intent-change."""
+        joined = joined_intent(self.intent, instance("intent", intent, Intent))
         if joined is None:
             raise _intent_refusal(self, intent)
         if joined is not self.intent:
@@ -171,7 +180,11 @@ def _shape(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _padding(node: Node, padding: Sequence[tuple[int, int]] | None) -> tuple[tuple[int, int], ...]:
-    pairs = ((0, 0),) * len(node.shape) if padding is None else tuple(integers("padding", pair) for pair in padding)
+    given = ((0, 0),) * len(node.shape) if padding is None else read(padding, MAX_RANK + 1)
+    if given is None:
+        expected = "a pair of margins per axis"
+        raise refuse("arguments/wrong-type", argument="padding", expected=expected, value=shown(padding))
+    pairs = tuple(integers("padding", pair) for pair in given)
     if len(pairs) != len(node.shape) or any(len(pair) != 2 or min(pair) < 0 for pair in pairs):
         raise refuse("programs/padding", node=node.label, padding=[list(pair) for pair in pairs])
     _shape(tuple(sum(pair) + extent for pair, extent in zip(pairs, node.shape, strict=True)))
@@ -179,17 +192,29 @@ def _padding(node: Node, padding: Sequence[tuple[int, int]] | None) -> tuple[tup
 
 
 def _literal(node: Node, literal: Sequence[float]) -> tuple[float, ...]:
-    values = tuple(literal)
+    values = read(literal, None if hasattr(type(literal), "__len__") else node.size + 1)
+    if values is None:
+        raise refuse("arguments/wrong-type", argument="literal", expected="a sequence of numbers", value=shown(literal))
     if len(values) != node.size:
         raise refuse("arrays/values-count", values=len(values), shape=node.shape)
     if not all(type(value) in (int, float, bool) for value in values):
         raise refuse("programs/literal", node=node.label)
-    return values
+    return cast(tuple[float, ...], values)
 
 
-def _slice_of(node: Node, parent: Node, symbol: Symbol) -> tuple[Node, Symbol]:
-    instance("parent", parent, Node)
-    instance("symbol", symbol, Symbol)
+def _margin(margin: float) -> float:
+    value = number("margin", margin)
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _slice_of(node: Node, given: tuple[Node, Symbol]) -> tuple[Node, Symbol]:
+    if not isinstance(given, tuple) or len(given) != 2:
+        expected = "a parent and a symbol"
+        raise refuse("arguments/wrong-type", argument="slice_of", expected=expected, value=shown(given))
+    parent, symbol = instance("parent", given[0], Node), instance("symbol", given[1], Symbol)
     fits = parent.rank > 0 and parent.shape[1:] == node.shape and parent.dtype is node.dtype and parent.slice_of is None
     if not fits or parent.is_padded or node.is_padded:
         raise refuse("programs/slice-shape", node=node.label, parent=parent.label)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from counterfoil_spec.arguments import text
+from counterfoil_spec.arguments import instance, sequence, text
 from counterfoil_spec.programs.nodes import Node
 from counterfoil_spec.programs.projections import Affine, Extent, Index, Projections, affine, at, fixed, greatest_extent
 from counterfoil_spec.programs.symbols import Iterator, Symbol
@@ -49,8 +49,9 @@ def parse(
     Refuses programs/spec (its text, an unknown or conflicting extent, the number of operands) and
     compile/shape-mismatch (the number of axes of a node).
     """
+    operands = sequence("operands", operands, Node)
     read = _read(spec, operands, symbols or {})
-    goal = _axes(read, read.target, target)
+    goal = _axes(read, read.target, instance("target", target, Node))
     sides = [(goal, target), *zip(read.operands, operands, strict=True)]
     extents = _loops(read, sides)
     loops = {name: Iterator(name) for name in extents}
@@ -76,6 +77,8 @@ def pointwise(target: Node, operands: Sequence[Node]) -> Projections:
 
     Axes of extent 1 are indexed at 0, missing leading axes not at all. Refuses frontend/shapes.
     """
+    instance("target", target, Node)
+    operands = sequence("operands", operands, Node)
     shapes = [target.shape, *(node.shape for node in operands)]
     if any(not _broadcasts(node.shape, target.shape) for node in operands):
         raise refuse("frontend/shapes", operation="pointwise", shapes=shapes)

@@ -33,15 +33,29 @@ class Symbol:
 
     __slots__ = ("bound", "extent", "label", "number", "value")
 
+    label: str
+    bound: int | None
+    extent: bool
+    number: int
+    value: int | None
+
     def __init__(self, label: str, bound: int | None = None, *, extent: bool = False) -> None:
         """Refuses arguments/wrong-type, arguments/not-integer, programs/bound: below 1, or none for an extent."""
         self.label = text("label", label)
         self.bound = None if bound is None else integer("bound", bound)
         self.extent = bool(extent)
-        self.value: int | None = None
+        self.value = None
         self.number = next(_numbers)
         if (self.bound is None and extent) or (self.bound is not None and self.bound < 1):
             raise refuse("programs/bound", symbol=self.label, bound=self.bound)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Only ``value`` changes: routines are compiled for what a symbol is. Refuses arguments/not-integer."""
+        if name == "value":
+            value = None if value is None else integer("value", value)
+        elif hasattr(self, name):
+            raise AttributeError(f"{name} of a symbol does not change")
+        object.__setattr__(self, name, value)
 
     def set(self, value: int) -> None:
         """Assign the value that the next runs read; any integer here, checked by run (run/launch-binding)."""

@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+from random import Random
+from typing import Final
+
 from counterfoil_oracles.machines.choices import chance, pick
 from counterfoil_oracles.machines.contexts.sketch import Sketch
 from counterfoil_oracles.machines.contexts.universe import symbol
 from counterfoil_oracles.machines.contexts.world import ContextWorld
 from counterfoil_oracles.machines.world import Plan
+from counterfoil_spec.programs.operators import ARITY, FLOATS_ONLY
+
+_MEDLEYS: Final = 24
+"""Variants of a medley, of each dtype: few, so that they are compiled once."""
+
+_TARGETS: Final = ("h", "t", "u", "a", "b", "o")
+_ANY: Final = tuple(op for op in ARITY if op not in ("exp2", "log2", "log", "sin", "cos", "to_pow_of", "recip_sqrt"))
+_WHOLE: Final = tuple(op for op in _ANY if op not in FLOATS_ONLY)
+
+
+def medley(world: ContextWorld) -> Plan[Sketch]:
+    """Several assignments in a row, of any operators, over one input or two and what they gave before."""
+    sketch, variant = Sketch("medley"), Random(world.chooser.integer(0, _MEDLEYS - 1))
+    sources = ["x", "w1", "x"]
+    for target in (*variant.sample(_TARGETS, 4), "y"):
+        op = variant.choice(_ANY if world.dtype_name.startswith("float") else _WHOLE)
+        yield from sketch.set(world, target, [variant.choice(sources) for _ in range(ARITY[op])], op=op)
+        sources += [target, target]
+    return sketch
 
 
 def mixed(world: ContextWorld) -> Plan[Sketch]:
@@ -35,9 +57,7 @@ def product(world: ContextWorld) -> Plan[Sketch]:
     yield from sketch.fetch(world, "left", offsets=True)
     yield from sketch.fetch(world, "right", offsets=True)
     by = "i k, k j -> i j"
-    yield from sketch.set(
-        world, "both", ["left", "right"], op="mul", by=by, accumulate="add", initialize=chance(c, 40)
-    )
+    yield from sketch.set(world, "both", ["left", "right"], op="mul", by=by, accumulate="add", initialize=chance(c, 40))
     return sketch
 
 

@@ -45,6 +45,7 @@ SPECS: Final[dict[str, Data]] = {
     "one": {"shape": [], "literal": [1]},
     "lit": {"shape": [3], "literal": [1, 2, 3]},
     "own": {"shape": [3], "literal": [4, 5, 6], "context_owned": True},
+    "rare": {"shape": [3], "literal": [7, 8, 9]},
     "big": {"shape": [20], "literal": list(range(20))},
     "wide": {"shape": [20]},
     "sum20": {"shape": []},

@@ -55,7 +55,8 @@ RELEASE: Final = (
     Defect(
         "release/resumed",
         _RELEASING,
-        '        census.passed("finalize-before-free")\n        for location in pool.free():\n            forget(location)\n',
+        '        census.passed("finalize-before-free")\n        for location in pool.free():\n'
+        "            forget(location)\n",
         "        for location in pool.free():\n            forget(location)\n"
         '        census.passed("finalize-before-free")\n',
         "a release that is resumed frees a pool that it freed before it failed",

@@ -7,7 +7,7 @@ from counterfoil_oracles.machines.contexts import shapes
 from counterfoil_oracles.machines.contexts.plans import running
 from counterfoil_oracles.machines.contexts.sketch import Sketch
 from counterfoil_oracles.machines.contexts.universe import dtype_of_program, node, symbol
-from counterfoil_oracles.machines.contexts.world import ContextWorld, Data
+from counterfoil_oracles.machines.contexts.world import ContextWorld, Data, accepted
 from counterfoil_oracles.machines.world import Plan, do, make, ref, refs
 
 Plans = Plan[None]
@@ -26,8 +26,9 @@ def begin(world: ContextWorld) -> Plans:
 
 
 def root(world: ContextWorld) -> Plan[str]:
-    """A new root of the program's kind."""
-    threads = {"threads": pick(world.chooser, (2, 3))} if world.asynchronous else {}
+    """A new root of the program's kind, seldom of the other one."""
+    c = world.chooser
+    threads = {"threads": pick(c, (2, 3))} if world.asynchronous != chance(c, 4) else {}
     made = yield from make(world, "c", "context", backend="cpu", **threads)
     assert made is not None
     return made
@@ -115,13 +116,20 @@ def line(world: ContextWorld) -> Plans:
 
 
 def gradients(world: ContextWorld) -> Plans:
-    """A line of resets, contributions and propagations; what is refused is left out."""
+    """A line of resets, contributions and propagations, then run in order; what is refused is left out."""
     context, c = world.context(), world.chooser
+    routines = []
     for _ in range(c.integer(3, 5)):
         family = weighted(c, [(4, shapes.zeroing), (5, shapes.contribution), (2, shapes.propagation)])
         made = yield from comp_of(world, (yield from family(world)), context)
         if made is not None:
-            context = (yield from compiled(world, context, made)) or context
+            child = yield from compiled(world, context, made)
+            routines += [f"{child}.routine"] if child is not None else []
+            context = child or context
+    for routine in routines:
+        yield from running.prepare(world, context, routine)
+        if accepted((yield from running.checked_run(world, context, routine))) and chance(c, 40):
+            yield from running.again(world, context, routine)
 
 
 def compiled(world: ContextWorld, context: str, made: str) -> Plan[str | None]:

@@ -6,6 +6,7 @@ from typing import Final
 
 from counterfoil_oracles.machines.choices import chance, pick
 from counterfoil_oracles.machines.contexts.plans import asking, compiling, moving, running
+from counterfoil_oracles.machines.contexts.sketch import Sketch
 from counterfoil_oracles.machines.contexts.universe import node
 from counterfoil_oracles.machines.contexts.world import ContextPlan, ContextWorld
 from counterfoil_oracles.machines.world import Plan, do, make, ref, refs
@@ -65,6 +66,20 @@ def forked(world: ContextWorld, context: str) -> Plans:
                 yield from compiling.compiled(world, names[1], comp)
 
 
+def recycled(world: ContextWorld) -> Plans:
+    """A literal whose last binder is released, then wanted again."""
+    c, context = world.chooser, world.context()
+    sketch = Sketch("recycled")
+    yield from sketch.set(world, "o", ["rare"], op="neg")
+    made = yield from make(world, "p", "comp", **sketch.args(world, everything=True))
+    for _ in range(2 if made is not None else 0):
+        child = yield from compiling.compiled(world, context, str(made))
+        if child is not None:
+            yield from running.checked_run(world, child, f"{child}.routine")
+            if chance(c, 80):
+                yield from do("context.release", context=ref(child))
+
+
 def adopt(world: ContextWorld) -> Plans:
     """A context adopts an ancestor, or what is none."""
     c = world.chooser
@@ -111,7 +126,7 @@ def budget(world: ContextWorld) -> Plans:
 
 
 def donate(world: ContextWorld) -> Plans:
-    """A buffer of a context claimed as if to donate it: the routines that bind it are refused at the door."""
+    """A buffer of a context donated, and now and then consumed: what binds it is refused at the door."""
     c = world.chooser
     if not world.routines or world.asynchronous:
         return
@@ -126,9 +141,14 @@ def donate(world: ContextWorld) -> Plans:
         return
     held = yield from make(world, "d", "claims.enter", read=[], donate=refs([array]))
     yield from running.checked_run(world, *found)
+    consumed = None
     if held is not None:
+        if chance(c, 30):
+            consumed = yield from make(
+                world, "b", "claims.consume", claims=ref(held), buffer=ref(array), why="donated to mul"
+            )
         yield from do("claims.exit", claims=ref(held))
-    yield from do("drop", names=refs([name for name in (held, array) if name is not None]))
+    yield from do("drop", names=refs([name for name in (held, array, consumed) if name is not None]))
     yield from running.checked_run(world, *found)
 
 

@@ -15,7 +15,7 @@ Plans = Plan[None]
 def checked_run(world: ContextWorld, context: str, routine: str, timing: bool = False) -> Plan[Outcome]:
     """check_runnable, then run; what came of the run."""
     pair = {"context": ref(context), "routine": ref(routine)}
-    if chance(world.chooser, 12):
+    if chance(world.chooser, 20):
         yield from do("can_run", **pair)
     yield from do("check_runnable", **pair)
     args = {**pair, "timing": True} if timing else pair
@@ -37,9 +37,14 @@ def run(world: ContextWorld) -> Plans:
     if refused_by(outcome, "gradients/without-reset") and chance(c, 40):
         yield from _reset(world, context, routine)
     elif accepted(outcome) and chance(c, 25):
-        again = yield from checked_run(world, context, routine)
-        if refused_by(again, "gradients/without-reset"):
-            yield from _reset(world, context, routine)
+        yield from again(world, context, routine)
+
+
+def again(world: ContextWorld, context: str, routine: str) -> Plans:
+    """A routine run once more, and where a gradient must be reset before, after that too."""
+    outcome = yield from checked_run(world, context, routine)
+    if refused_by(outcome, "gradients/without-reset"):
+        yield from _reset(world, context, routine)
 
 
 def prepare(world: ContextWorld, context: str, routine: str) -> Plans:
@@ -139,7 +144,7 @@ def overtaken(world: ContextWorld) -> Plans:
 
 def poison(world: ContextWorld) -> Plans:
     """A lineage poisoned, and looked at; seldom, since nothing of it recovers: another root takes over."""
-    if world.routines and chance(world.chooser, 40):
+    if world.routines and chance(world.chooser, 50):
         context, routine = world.context(), world.routine()
         outcome = yield from do("poison", context=ref(context), routine=ref(routine), failure="the kernel died")
         yield from do("poisoned", context=ref(context))

@@ -28,10 +28,10 @@ REFERENCE: Final = "counterfoil_reference"
 
 _PROGRAMS: Final = {
     "exhaustive": ("counterfoil_oracles.exhaustive", "every float32 through every narrow store and every code path"),
-    "mutants": ("counterfoil_oracles.mutants.table", "planted defects, and how long the machine takes to find each"),
-    "opinions": ("counterfoil_oracles.opinions.table", "what numpy, isl, ml_dtypes and mpmath say of both halves"),
+    "mutants": ("counterfoil_oracles.mutants.table", "planted defects, and how long the machines take to find each"),
+    "opinions": ("counterfoil_oracles.opinions.table", "what numpy, isl, mpmath, exact differences and others say"),
     "histories": ("counterfoil_oracles.histories.report", "what the gradient rules guarantee, need and cost"),
-    "prove": ("counterfoil_oracles.prove", "the theorems behind the rules"),
+    "prove": ("counterfoil_oracles.prove", "the theorems behind the rules, put to z3"),
 }
 """Subcommands that read their own arguments: module and help. Imported when asked for: they bring provers along."""
 
@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="command")
 
     def command(name: str, run: Callable[[argparse.Namespace], int], help: str) -> argparse.ArgumentParser:
-        found = commands.add_parser(name, help=help, description=help)
+        found = commands.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
         found.set_defaults(run=run)
         return found
 

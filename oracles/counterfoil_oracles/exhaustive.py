@@ -204,7 +204,8 @@ def check_everything() -> Tally:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0 if every code is right along every path, 1 with the first differences if not."""
-    parser = argparse.ArgumentParser(prog="counterfoil exhaustive", description=__doc__)
+    description = "Every float32 through every narrow store and every code path."
+    parser = argparse.ArgumentParser(prog="counterfoil exhaustive", description=description)
     parser.add_argument("--slice", action="store_true", help="a 4096th of all codes and those around every step")
     options = parser.parse_args(argv)
     tally = check_slice(all_versions()) if options.slice else check_everything()

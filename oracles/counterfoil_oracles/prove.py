@@ -41,7 +41,7 @@ class Finding:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Prove the theorems named (all of them by default); 0 if each is proved and each twin refuted, else 1."""
-    parser = argparse.ArgumentParser(prog="counterfoil prove", description="Put the theorems behind the rules to z3.")
+    parser = argparse.ArgumentParser(prog="counterfoil prove", description="The theorems behind the rules, put to z3.")
     parser.add_argument("theorem", nargs="*", help="theorem ids, or beginnings of ids such as moves/ (default: all)")
     parser.add_argument("--words", action="store_true", help="print each statement and its argument as well")
     parser.add_argument("--list", action="store_true", help="print the theorems and their rules, prove nothing")

@@ -15,11 +15,12 @@ Fails = Callable[[Sequence[Command]], bool]
 def shrink(
     reference: Any, subject: Any, commands: Sequence[Command], found: Divergence, seconds: float
 ) -> list[Command]:
-    """A short program that parts the halves at a command of the same kind; at most about ``seconds`` of search."""
-    deadline = time.monotonic() + seconds
+    """A short program that parts the halves at a command of the same kind; about ``seconds`` of this process's time at
+    most, so that a busy machine shrinks no worse."""
+    deadline = time.process_time() + seconds
 
     def fails(candidate: Sequence[Command]) -> bool:
-        if time.monotonic() > deadline:
+        if time.process_time() > deadline:
             return False
         divergence = first_divergence(reference, subject, candidate)
         return divergence is not None and alike(divergence, found)
@@ -27,7 +28,11 @@ def shrink(
     left = list(commands[: found.index + 1])
     needed = _needed(left, len(left) - 1)
     left = _fewer(needed if fails(needed) else left, fails)
-    return _fewer(_simpler(left, fails), fails)
+    while True:
+        before = len(left)
+        left = _fewer(_simpler(left, fails), fails)
+        if len(left) == before:
+            return left
 
 
 def alike(one: Divergence, other: Divergence) -> bool:
@@ -103,7 +108,7 @@ def _simpler(commands: list[Command], fails: Fails) -> list[Command]:
     at = 0
     while at < len(commands):
         command = commands[at]
-        for args in _variants(command.args):
+        for args in (*_nearer(commands, command.args), *_variants(command.args)):
             changed = Command(do=command.do, args=args, bind=command.bind)
             candidate = [*commands[:at], changed, *commands[at + 1 :]]
             if fails(candidate):
@@ -112,6 +117,15 @@ def _simpler(commands: list[Command], fails: Fails) -> list[Command]:
         else:
             at += 1
     return commands
+
+
+def _nearer(commands: list[Command], args: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The arguments with the context replaced by the one that it was made from, or with no context between."""
+    for key in ("context", "source", "other"):
+        origin = args.get(key)
+        made = next((each for each in commands if origin == {"ref": each.bind}), None)
+        if made is not None and "context" in made.args:
+            yield {**args, key: made.args["context"]}
 
 
 def _variants(args: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -123,17 +137,17 @@ def _variants(args: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if isinstance(entries, list) and len(entries) > 1:
             for at in range(len(entries)):
                 yield {**args, key: entries[:at] + entries[at + 1 :]}
-    for key in ("embedded", "code", "nodes", "owned", "requires", "values"):
+    for key in ("embedded", "code", "nodes", "comps", "owned", "requires", "accumulates", "zeroes", "values"):
         entries = args.get(key)
-        if isinstance(entries, list) and len(entries) > 1 and key != "values":
+        if isinstance(entries, list) and len(entries) > (key in ("code", "comps")) and key != "values":
             for at in range(len(entries)):
                 yield {**args, key: entries[:at] + entries[at + 1 :]}
         elif key == "values" and isinstance(entries, list) and any(entry != 1 for entry in entries):
             yield {**args, key: [1] * len(entries)}
-    for key in ("name", "bindings", "transform", "allowances", "timing", "label"):
+    for key in ("name", "bindings", "transform", "prelowered", "reuse", "allowances", "timing", "label"):
         if key in args and "by" not in args:
             yield {other: value for other, value in args.items() if other != key}
     if args.get("offset"):
         yield {**args, "offset": 0}
-    if args.get("kind", "device") != "device":
+    if args.get("kind", "device") in ("pinned", "mapped"):
         yield {**args, "kind": "device"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import time
 import weakref
 from pathlib import Path
 
@@ -142,6 +143,26 @@ def test_the_folder_is_where_the_environment_says(monkeypatch: pytest.MonkeyPatc
     assert cache.folder() == tmp_path / "counterfoil"
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert cache.folder() == Path.home() / ".cache" / "counterfoil"
+
+
+def test_a_folder_that_takes_nothing_is_done_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, builds: list[Path]
+) -> None:
+    """Where the folder cannot be made, each kernel is compiled for itself, and its files are gone again."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(cache.FOLDER_VARIABLE, str(tmp_path / "file" / "cache"))
+    assert compiled(TEXT.format(8)).entry and compiled(TEXT.format(8)).entry
+    assert len(builds) == 2 and not any(path.exists() for path in builds)
+
+
+def test_what_a_killed_build_left_is_removed(folder: Path) -> None:
+    """A folder of a build that began hours ago goes at the next one; one that just began stays."""
+    for age in (2 * 3600, 0):
+        left = folder / f"build-{age}"
+        left.mkdir(parents=True)
+        os.utime(left, (time.time() - age,) * 2)
+    compiled(TEXT.format(9))
+    assert sorted(path.name for path in folder.glob("build-*")) == ["build-0"]
 
 
 def _is_mapped(path: Path) -> bool:

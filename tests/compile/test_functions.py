@@ -24,12 +24,6 @@ EXACT = {
 }  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def shared_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache of this session's own."""
-    monkeypatch.setenv("COUNTERFOIL_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
-
-
 def applied(name: str, dtype: Dtype, values: np.ndarray) -> np.ndarray:
     """The operator over all of the values, in one loop."""
     x, y = (Node(label, values.shape, dtype) for label in "xy")

@@ -60,7 +60,7 @@ def counts(stored: dict[Node, tuple[Assignment, ...]]) -> dict[Node, list[tuple[
     return {node: [(type(it).__name__, it.target) for it in setters] for node, setters in stored.items()}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(programs(routines=3, merges=True), st.data())
 def test_plans_agree_along_a_lineage(drawn: Drawn, data: st.DataObject) -> None:
     """Three routines of one lineage: the same refusal, or the same placements, reads, writes, merge node, symbols."""
@@ -68,7 +68,7 @@ def test_plans_agree_along_a_lineage(drawn: Drawn, data: st.DataObject) -> None:
     assert_same_lineage(drawn, data.draw(subsets), data.draw(subsets) | drawn.decisions.inline)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(programs(routines=2, merges=True))
 def test_plans_of_lowered_code_agree(drawn: Drawn) -> None:
     """Code given lowered: the same placements, reads, writes, merge node and symbols as the reference finds."""

@@ -14,8 +14,18 @@ from tests.programs.building import Drawn, copy, padded, programs, spec, store
 
 import counterfoil.compile as fast
 from counterfoil.compile.source import source
-from counterfoil_spec.dtypes import float32
-from counterfoil_spec.programs.assignments import Accumulate, Assignment, Constant, Embed, Fetch, Offsets, Read, Row
+from counterfoil_spec.dtypes import float32, int32
+from counterfoil_spec.programs.assignments import (
+    Accumulate,
+    Assignment,
+    Constant,
+    Embed,
+    Fetch,
+    Fill,
+    Offsets,
+    Read,
+    Row,
+)
 from counterfoil_spec.programs.assignments import Sequence as Code
 from counterfoil_spec.programs.loops import Apply, Load, Local, LocalValue, Loop, Lowered, Number, SetLocal, Store
 from counterfoil_spec.programs.nodes import Intent, Node
@@ -23,12 +33,6 @@ from counterfoil_spec.programs.projections import at, fixed
 from counterfoil_spec.programs.specs import pointwise
 from counterfoil_spec.programs.symbols import Iterator, Symbol
 from counterfoil_spec.refusals import InvalidArgument, Refusal
-
-
-@pytest.fixture(autouse=True)
-def shared_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache of this session's own."""
-    monkeypatch.setenv("COUNTERFOIL_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
 
 
 def bound(label: str, shape: Sequence[int]) -> Node:
@@ -101,28 +105,36 @@ def shuffled_shares(calls: list[tuple[int, int]]) -> object:
     return PARALLEL_FOR(parallel_for)
 
 
-@pytest.mark.parametrize("kind", ["elementwise", "rows", "product"])
+SHARED: dict[str, tuple[str, str, tuple[int, ...], list[tuple[int, ...]]]] = {
+    "elementwise": ("exp", "bij -> bij", (16, 64, 128), [(16, 64, 128)]),
+    "rows": ("identity", "bij -> bi", (16, 64), [(16, 64, 256)]),
+    "product": ("mul", "bi, ij -> bj", (512, 128), [(512, 384), (384, 128)]),
+    "batched product": ("mul", "bik, bkj -> bij", (16, 64, 32), [(16, 64, 64), (16, 64, 32)]),
+    "pooled rows": ("identity", "b 2*i+h j -> b i j; h=2", (16, 32, 256), [(16, 64, 256)]),
+    "overlapping": ("mul", "b i h j, h j -> b i+h j", (1, 32, 1024), [(1, 31, 2, 1024), (2, 1024)]),
+}
+"""Large nests: the operation, the projection, the shape of the target, those of the operands."""
+
+
+@pytest.mark.parametrize("kind", list(SHARED))
 def test_shares_of_threads_give_the_same_bits(kind: str) -> None:
-    """Large nests are shared among threads; who carries which share out changes no bit."""
-    x, w, y = bound("x", (512, 384)), bound("w", (384, 128)), bound("y", (512, 128))
-    t, total = bound("t", (512, 384)), bound("total", (512,))
-    body = {
-        "elementwise": store(t, "exp", x), "rows": spec("ij->i", total, x), "product": spec("ik,kj->ij", y, x, w),
-    }[kind]  # fmt: skip
-    plan = planned(body)
+    """Large nests are shared among threads where their rows are their own; who carries which share out changes no
+    bit, and what a row starts from is there before."""
+    operation, text, shape, shapes = SHARED[kind]
+    target, operands = bound("target", shape), [bound(f"x{place}", each) for place, each in enumerate(shapes)]
+    accumulator = "max" if kind == "pooled rows" else "add"
+    plan = planned(spec(text, target, *operands, operation=operation, accumulator=accumulator))
     kernel = fast.generate([plan.lowered], plan)
-    given = np.random.default_rng(1).standard_normal((512, 384)), np.random.default_rng(2).standard_normal((384, 128))
     results, calls = [], []
     callback = shuffled_shares(calls)
     for services in (Services(), Services(None, None, ctypes.cast(callback, ctypes.c_void_p))):
         buffers = {node: buffer(node) for node in plan.arguments}
-        for node, values in zip((x, w), given, strict=True):
-            if node in buffers:
-                buffers[node][...] = values
+        for place, node in enumerate(operands):
+            buffers[node][...] = np.random.default_rng(place).standard_normal(node.shape)
         run(kernel, plan, buffers, services=services)
         results.append([array.tobytes() for array in buffers.values()])
     assert results[0] == results[1]
-    assert len(calls) > 1
+    assert (len(calls) > 1) is (kind != "overlapping")
 
 
 def test_much_scratch_is_taken_from_the_heap() -> None:
@@ -165,6 +177,7 @@ def test_slice_views_are_rows_of_their_parents() -> None:
     parent, other, x = bound("parent", (5, 4)), bound("other", (5, 4)), bound("x", (4,))
     view, second = (Node("view", (4,), slice_of=(node, row)) for node in (parent, other))
     body = [
+        Fetch(view, Fill((7.0, 7.0, 7.0, 7.0))),
         store(view, "neg", x),
         Fetch(second, Offsets()),
         Accumulate(second, "add", "mul", (Read(x), Read(view)), pointwise(second, [x, view])),
@@ -208,6 +221,18 @@ def test_rows_and_symbols_are_taken_from_the_bindings() -> None:
         run(kernel, plan, buffers, {row: value, count: value})
         assert buffers[x].tolist() == [2 * value, 2 * value + 1] and buffers[y].tolist() == [value] * 2
         assert buffers[z].tolist() == [value] * value + [7] * (3 - value)
+
+
+def test_scopes_inside_short_loops_of_scopes() -> None:
+    """A definition replayed inside another's loop, which is written out, has locals of its own each time."""
+    x, y = bound("x", (4, 3)), bound("y", (4,))
+    doubled, sums = Node("doubled", (4, 3), int32), Node("sums", (4,), float32)
+    plan = planned(store(doubled, "add", x, x), spec("ij->i", sums, doubled), store(y, "neg", sums))
+    assert len(plan.lowered.body) == 1
+    buffers = {node: buffer(node) for node in plan.arguments}
+    buffers[x][...] = np.arange(12).reshape(4, 3) + 0.75
+    run(fast.generate([plan.lowered], plan), plan, buffers)
+    assert buffers[y].tolist() == (-2 * np.arange(12).reshape(4, 3).sum(1)).tolist()
 
 
 def test_margins_of_scratch_and_of_inlined_nodes_hold_their_value() -> None:

@@ -51,6 +51,17 @@ def every_kind(cf: Any, root: Any) -> tuple[Any, dict[str, Any]]:
     }
 
 
+def test_an_explanation_names_path_reason_and_remedy(root: Any) -> None:
+    """Scratch over which a node is defined: which, why it was placed so, and what would help (context:119)."""
+    x, h, v = stored("x", (4, 32)), node("h", (4,)), node("v", (4,))
+    fed = root.set_values(x, [1.0] * 128)
+    comp = program("p", total(h, "identity", x, by="i j -> i"), put(v, "identity", h), embedded=[h, v])
+    explained = fed.compile(comp)[0].explain_observability(v)
+    assert explained is not None
+    for part in ("v, h", "reason 39", "decide_materialized", "decide_inline"):
+        assert part in explained
+
+
 def test_5_7_each_answer(cf: Any, root: Any) -> None:
     """Each kind is classified as such, and served or refused accordingly."""
     context, nodes = every_kind(cf, root)

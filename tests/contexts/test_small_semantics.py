@@ -210,3 +210,13 @@ def test_a_vector_is_applied_in_order(root: Any) -> None:
     assert root.decide_readings([], [], [], skip_empty=False).lifecycle_depth == 3
     with_names = [root.decide_reading(name, [h]).lifecycle_depth for name in ("materialized", "inline", "footprint")]
     assert with_names == [1, 1, 1]
+
+
+def test_contexts_and_routines_do_not_change(root: Any) -> None:
+    """Nothing that they show can be assigned (context:17)."""
+    child, routine = root.compile(program("p"))
+    shown = {child: ("name", "buffers", "lineage"), routine: ("context", "inputs", "outputs", "routine_id")}
+    for it, names in shown.items():
+        for name in names:
+            with pytest.raises(AttributeError):
+                setattr(it, name, getattr(it, name))

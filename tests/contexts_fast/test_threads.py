@@ -100,3 +100,21 @@ def test_a_shared_literal_outlives_the_threads_that_drop_it() -> None:
 
     together(work)
     assert cf.inspection.census()["constant_pools"] == before
+
+
+def test_recomputes_of_one_root_leave_each_other_alone() -> None:
+    """Reads of virtual nodes from several threads: nobody releases what another is still reading."""
+    root, literal = cf.Context.cpu(), cf.Node("c", (20,), literal=[1.0] * 20)
+
+    def work(number: int) -> None:
+        for _ in range(RUNS):
+            x, virtual = programs.node("x", (20,)), cf.Node("v", (20,))
+            product = cf.pointwise(virtual, [x, literal])
+            code = cf.Accumulate(virtual, "arg2", "mul", (cf.Read(x), cf.Read(literal)), product)
+            fed = root.decide_materialized([]).set_values(x, [float(number)] * 20)
+            context, _ = fed.compile(cf.comp(code, [virtual]), name="v")
+            assert context.get_values(virtual) == [float(number)] * 20
+            context.release()
+            fed.release()
+
+    together(work)

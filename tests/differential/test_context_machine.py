@@ -15,13 +15,13 @@ from counterfoil_oracles.machines.contexts.plans.stories import STORIES
 from counterfoil_oracles.machines.contexts.stateful import ContextMachine
 from counterfoil_oracles.machines.contexts.tally import LEAST_COMPILES, LEAST_RUNS, Tally
 
-PROGRAMS = 300
+PROGRAMS = 200
 STEPS = 120
 
 
 @pytest.fixture(scope="module")
 def tally(request: pytest.FixtureRequest) -> Tally:
-    """What 300 random programs met; both halves ran them alike, or the fixture fails."""
+    """What 200 random programs met; both halves ran them alike, or the fixture fails."""
     counts = Tally()
     settle_imports()
     started = time.monotonic()

@@ -10,7 +10,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shutil
 import tempfile
+import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +26,10 @@ SIZE_VARIABLE: Final = "COUNTERFOIL_CACHE_BYTES"
 """Environment variable: the most bytes kept."""
 
 DEFAULT_BYTES: Final = 256 * 2**20
+
+_BUILDING: Final = "build-"
+
+_LEFT_BEHIND: Final = 3600 * 10**9  # nanoseconds after which a build is not under way any more
 
 
 def folder() -> Path:
@@ -56,32 +63,47 @@ def find(name: str) -> Path | None:
 
 
 def build(name: str, source: str, compiler: Compiler, level: str) -> Path:
-    """Compile a source into its entry, replacing what is there; raises CompilerFailed."""
+    """Compile a source into its entry, replacing what is there; raises CompilerFailed, OSError for a folder that takes
+    none."""
     path = entry_path(name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix="build-") as work:
-        written = Path(work) / "routine.c"
-        written.write_text(source)
-        library = Path(work) / "routine.so"
-        compiler.build(written, library, level)
-        os.replace(library, path)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=_BUILDING) as work:
+        os.replace(compile_in(Path(work), source, compiler, level), path)
     _evict(path)
     return path
 
 
+def compile_in(work: Path, source: str, compiler: Compiler, level: str) -> Path:
+    """Compile a source in a folder; the library's file. Raises CompilerFailed."""
+    written, library = work / "routine.c", work / "routine.so"
+    written.write_text(source)
+    compiler.build(written, library, level)
+    return library
+
+
 def _evict(kept: Path) -> None:
-    """Remove the least recently used entries until the folder is within its size."""
+    """Remove the least recently used entries until the folder is within its size, and what a killed build left."""
     limit = int(os.environ.get(SIZE_VARIABLE, DEFAULT_BYTES))
-    found = []
-    for path in kept.parent.glob("*.so"):
-        with contextlib.suppress(OSError):
-            facts = path.stat()
-            found.append((facts.st_mtime_ns, facts.st_size, path))
+    found = _by_use(kept.parent.glob("*.so"))
     total = sum(size for _, size, _ in found)
-    for _, size, path in sorted(found):
+    for _, size, path in found:
         if total <= limit:
-            return
+            break
         if path != kept:
             with contextlib.suppress(OSError):
                 path.unlink()
             total -= size
+    oldest = time.time_ns() - _LEFT_BEHIND
+    for used, _, path in _by_use(kept.parent.glob(f"{_BUILDING}*")):
+        if used < oldest:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _by_use(paths: Iterable[Path]) -> list[tuple[int, int, Path]]:
+    """When each was last used, its size, and itself, the oldest first; what has gone meanwhile left out."""
+    found = []
+    for path in paths:
+        with contextlib.suppress(OSError):
+            facts = path.stat()
+            found.append((facts.st_mtime_ns, facts.st_size, path))
+    return sorted(found)

@@ -74,8 +74,9 @@ def _check_ranges(step: Step) -> None:
 
 def _check_row(step: Step, greatest: Callable[[Iterator | Symbol], int]) -> None:
     """A fetch into a view reaches the row its symbol names."""
-    high = greatest(step.row) if step.row is not None else 0
-    if high >= step.target.shape[0]:
+    assert step.row is not None
+    high = greatest(step.row)
+    if step.row.greatest is None or high >= step.target.shape[0]:
         raise refuse_range(step.target, 0, 0, high)
 
 
@@ -83,5 +84,6 @@ def _check_index(node: Node, index: Index, greatest: Callable[[Iterator | Symbol
     for axis, entry in enumerate(index):
         low, high = span(entry, greatest)
         left, right = node.padding[axis] if margins else (0, 0)
-        if low < -left or high >= node.shape[axis] + right:
+        unbounded = any(symbol.greatest is None for symbol in entry.symbols)
+        if unbounded or low < -left or high >= node.shape[axis] + right:
             raise refuse_range(node, axis, low, high)

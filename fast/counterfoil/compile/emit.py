@@ -50,6 +50,7 @@ class Function:
         self.operators = operators
         self._iterators: dict[Iterator, str] = {}
         self._locals: dict[Local, str] = {}
+        self._declared = 0
         self._depth = 1
 
     def line(self, text: str) -> None:
@@ -125,8 +126,9 @@ class Function:
         return self._locals[local]
 
     def declare(self, local: Local) -> str:
-        """A local, 0 until it is set."""
-        name = self._locals[local] = f"t{len(self._locals)}"
+        """A local, 0 until it is set. Loops written out declare one again: each time it has another name."""
+        name = self._locals[local] = f"t{self._declared}"
+        self._declared += 1
         self.line(f"{CTYPES[local.dtype]} {name} = 0;")
         return name
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 from counterfoil.compile import cache
 from counterfoil.compile.buffers import offset
@@ -35,7 +37,7 @@ def generate(segments: Sequence[Lowered], plan: Plan) -> Kernel:
 
 
 def compiled(text: str) -> Kernel:
-    """A C source, compiled unless the cache has it, and loaded."""
+    """A C source, compiled unless the cache has it, and loaded; where the cache takes nothing, without it."""
     compiler = find_compiler()
     if compiler is None:
         raise refuse("memory/backend-unavailable", backend="cc", why=NO_COMPILER)
@@ -43,6 +45,10 @@ def compiled(text: str) -> Kernel:
     name = cache.digest(text, compiler, level)
     found = cache.find(name)
     kernel = None if found is None else load(found, text)
-    if kernel is None:
-        kernel = Kernel(cache.build(name, text, compiler, level), text)
-    return kernel
+    if kernel is not None:
+        return kernel
+    try:
+        return Kernel(cache.build(name, text, compiler, level), text)
+    except OSError:
+        with tempfile.TemporaryDirectory() as work:
+            return Kernel(cache.compile_in(Path(work), text, compiler, level), text)

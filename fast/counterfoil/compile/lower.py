@@ -216,8 +216,10 @@ def _unrolled(node: Node, row: Symbol | None, values: Sequence[float]) -> tuple[
 
 
 def _chosen(local: Local, index: Index, shape: Sequence[int], values: Sequence[float]) -> tuple[Statement, ...]:
-    """The value at the index: known, or found by comparing positions; nothing for a fixed index in the margins."""
+    """The value at the index: known, or found by comparing positions; nothing where there is none."""
     position = _linear(index, shape)
+    if not values:
+        return ()
     if not position.terms:
         inside = 0 <= position.offset < len(values)
         return (SetLocal(local, Number(values[position.offset])),) if inside else ()

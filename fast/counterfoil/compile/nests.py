@@ -83,18 +83,22 @@ class Nest:
 
     @cached_property
     def is_regular(self) -> bool:
-        """Whether the loops may be carried out in any order: no element is read or written by two points, except
-        where terms are added up that may come in any order."""
-        if any(load.node is self.node and isinstance(load, Load) for load in self.loads) and not self._reads_in_place:
-            return False
-        if not separates(self.target, self.loops, self.reductions):
-            return False
-        return not self.reductions or self.accumulator in REORDERED
+        """Whether the loops may be carried out in any order: terms that may come in any order are added up, or no
+        element is read or written by two points."""
+        if self.accumulator in REORDERED:
+            return True
+        reads_itself = any(load.node is self.node and isinstance(load, Load) for load in self.loads)
+        return self.is_disjoint and not self.reductions and (self._reads_in_place or not reads_itself)
+
+    @cached_property
+    def is_disjoint(self) -> bool:
+        """Whether points that differ in a loop other than a reduction write different elements."""
+        return separates(self.target, self.loops, self.reductions)
 
     @property
     def _reads_in_place(self) -> bool:
         own = [load for load in self.loads if isinstance(load, Load) and load.node is self.node]
-        return not self.reductions and all(load.index == self.store.index for load in own)
+        return all(load.index == self.store.index for load in own)
 
     @cached_property
     def positions(self) -> tuple[Affine, ...]:
@@ -121,7 +125,7 @@ class Nest:
         for iterator, extent in self.loops:
             if iterator not in self.reductions:
                 inside *= extent
-        return inside == self.node.size and self.is_regular
+        return inside == self.node.size and self.is_regular and self.is_disjoint
 
     def renamed(self, bindings: dict[LoopIterator, LoopIterator | int], loops: Loops) -> Nest:
         """The same over other loops."""

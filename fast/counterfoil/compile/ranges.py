@@ -70,7 +70,8 @@ class _Ranges:
             for left, right in guards:
                 low, high = max(low, _least(entry, left, right, low)), min(high, _most(entry, left, right, high))
             before, after = node.padding[axis] if margins else (0, 0)
-            if low <= high and (low < -before or high >= node.shape[axis] + after):
+            unbounded = any(symbol.greatest is None for symbol in entry.symbols)
+            if low <= high and (unbounded or low < -before or high >= node.shape[axis] + after):
                 raise refuse_range(node, axis, low, high)
 
 

@@ -6,10 +6,12 @@ rounds them as the machine would.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from collections.abc import Iterator as Walk
 from typing import Final
 
 from counterfoil.compile.literals import is_float, stored
+from counterfoil.compile.rewrite import in_statement, replaced
 from counterfoil_spec.dtypes import Dtype
 from counterfoil_spec.programs.loops import (
     Apply,
@@ -27,6 +29,9 @@ from counterfoil_spec.programs.loops import (
     Store,
 )
 
+UNROLLED: Final = 4
+"""The longest loop of a scope that is written out."""
+
 _POWERS: Final[dict[float, Callable[[Scalar], Scalar]]] = {
     1: lambda x: x,
     2: lambda x: Apply("mul", (x, x)),
@@ -42,7 +47,7 @@ def simplified(value: Scalar, dtype: Dtype) -> Scalar:
         case Apply(operator, arguments):
             return _applied(operator, tuple(simplified(argument, dtype) for argument in arguments), dtype)
         case Scope(local, body):
-            return _scope(local, tuple(simplified_statement(statement) for statement in body), dtype)
+            return _scope(local, tuple(_unrolled(simplified_statement(statement) for statement in body)), dtype)
     return value
 
 
@@ -58,6 +63,17 @@ def simplified_statement(statement: Statement) -> Statement:
         case If(left, right, body):
             return If(left, right, tuple(simplified_statement(inner) for inner in body))
     return statement
+
+
+def _unrolled(body: Iterable[Statement]) -> Walk[Statement]:
+    """The statements of a scope, short loops written out: what is left is straight code, which vectorises."""
+    for statement in body:
+        if isinstance(statement, Loop) and isinstance(statement.extent, int) and statement.extent <= UNROLLED:
+            inner = tuple(_unrolled(statement.body))
+            for value in range(statement.extent):
+                yield from (in_statement(each, replaced({statement.iterator: value})) for each in inner)
+        else:
+            yield statement
 
 
 def type_of(value: Scalar) -> Dtype | None:

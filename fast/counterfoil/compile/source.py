@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from counterfoil.compile.bodies import write_group
+from counterfoil.compile.bodies import prepared, write_group
 from counterfoil.compile.buffers import Buffers, offset
 from counterfoil.compile.emit import Function
 from counterfoil.compile.expressions import Operators
@@ -52,12 +52,13 @@ def _written(segments: Sequence[Lowered], buffers: Buffers, symbols: Sequence[Sy
     functions: list[Function] = []
     items = [ordered(item) if isinstance(item, Nest) else item for item in absorbed(items_of(segments))]
     for group in groups(items):
-        function = Function(buffers, symbols, operators)
-        if isinstance(group, list):
-            write_group(function, group)
-        else:
-            function.whole(group)
-        functions.append(function)
+        for part in prepared(group) if isinstance(group, list) else [group]:
+            function = Function(buffers, symbols, operators)
+            if isinstance(part, list):
+                write_group(function, part)
+            else:
+                function.whole(part)
+            functions.append(function)
     buffers.offsets, size = arranged(_spans(buffers, functions))
     parts = [HEAD, helpers(operators.used), FRAME]
     calls = []

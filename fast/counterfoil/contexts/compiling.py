@@ -185,12 +185,16 @@ def _routine(child: Context, asked: Request, plan: Plan, registration: Registrat
     routine._dispatch(tables, symbols, int(ffi.cast(_ADDRESS, tables.c)))
     embedded = set(asked.comp.embedded)
     reads: list[Node] = [n for n in plan.arguments if n in plan.read_only or n in plan.read_before_write]
-    routine.context = child
-    routine.entry = entry
-    routine.registration = registration
-    routine.bindings = tuple(sorted(symbols, key=lambda symbol: symbol.number))
-    routine.inputs = tuple(node for node in reads if node not in embedded and node.literal is None)
-    routine.outputs = plan.writes
-    routine.shared_reads = tuple(tables.shared_reads)
-    routine.execution_deps = frozenset(dependency.id for dependency in tables.dependencies)
+    fields = {
+        "context": child,
+        "entry": entry,
+        "registration": registration,
+        "bindings": tuple(sorted(symbols, key=lambda symbol: symbol.number)),
+        "inputs": tuple(node for node in reads if node not in embedded and node.literal is None),
+        "outputs": plan.writes,
+        "shared_reads": tuple(tables.shared_reads),
+        "execution_deps": frozenset(dependency.id for dependency in tables.dependencies),
+    }
+    for field, value in fields.items():
+        object.__setattr__(routine, field, value)
     return routine

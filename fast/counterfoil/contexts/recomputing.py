@@ -35,7 +35,6 @@ def recomputed(value: Context, nodes: Sequence[Node]) -> dict[Node, Array]:
     code = in_sequence(*(_copying(node, copy) for node, copy in fresh.items()))
     asked = compiling.Request(comp(code, fresh.values()), (), NAME, None, None, None)
     child, routine = compiling.compiled(value, asked)
-    root.leftovers.append(child._unit)
     try:
         running.run(child, routine, False)
         return {node: reads.copied(child.buffers[copy], "to_host") for node, copy in fresh.items()}
@@ -44,9 +43,16 @@ def recomputed(value: Context, nodes: Sequence[Node]) -> dict[Node, Array]:
 
 
 def _release(root: Root, unit: Unit) -> None:
-    releasing.release(root, unit)
+    """Release a throwaway context; one that fails is left over, for the next recompute, of whichever thread."""
+    try:
+        releasing.release(root, unit)
+    except BaseException:
+        with root.entered():
+            if unit not in root.leftovers:
+                root.leftovers.append(unit)
+        raise
     with root.entered():
-        if unit in root.leftovers:  # another thread may have taken it up meanwhile
+        if unit in root.leftovers:
             root.leftovers.remove(unit)
 
 

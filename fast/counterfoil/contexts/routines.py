@@ -51,6 +51,9 @@ class Routine(Dispatchable):
         """Its id in its root's ledger; ids are never reused."""
         return self.entry.routine_id
 
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("routines do not change")
+
     def __reduce__(self) -> str:
         raise TypeError("routines are not copied or pickled: their code is loaded in this process")
 

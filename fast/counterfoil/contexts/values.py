@@ -25,6 +25,9 @@ MATERIALIZED: Final = Placement(Mode.ON_DEVICE, 24)
 _ADDRESS = ffi.typeof("uintptr_t")
 _V = TypeVar("_V", bound="Value")
 _blank = object.__new__
+_put = object.__setattr__
+
+_FIELDS: Final = ("name", "device", "count", "buffers", "initialized", "lineage", "decisions", "frontier")
 
 
 class Value(Standing):
@@ -48,6 +51,9 @@ class Value(Standing):
     decisions: Decisions
     frontier: Frontier
 
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("contexts do not change: operations return new ones")
+
     def __reduce__(self) -> str:
         raise TypeError("contexts are not copied or pickled: their memory is this process's")
 
@@ -66,14 +72,10 @@ def first_value(cls: type[_V], root: Root, unit: Unit, decisions: Decisions) -> 
     """The value of a fresh root."""
     value = _blank(cls)
     _complete(value, root, unit)
-    value.name = f"{root.device.backend}:{root.device.ordinal}"
-    value.device = root.device
-    value.count = 0
-    value.buffers = {}
-    value.initialized = frozenset()
-    value.lineage = Lineage()
-    value.decisions = decisions
-    value.frontier = Frontier()
+    name = f"{root.device.backend}:{root.device.ordinal}"
+    fields: tuple[object, ...] = (name, root.device, 0, {}, frozenset(), Lineage(), decisions, Frontier())
+    for field, first in zip(_FIELDS, fields, strict=True):
+        _put(value, field, first)
     return value
 
 
@@ -81,16 +83,8 @@ def derived(value: _V, unit: Unit | None = None, **changes: Any) -> _V:
     """A value like another but for what is named, in the same unit where none is given."""
     made = _blank(type(value))
     _complete(made, value._root, value._unit if unit is None else unit)
-    made.name = value.name
-    made.device = value.device
-    made.count = value.count
-    made.buffers = value.buffers
-    made.initialized = value.initialized
-    made.lineage = value.lineage
-    made.decisions = value.decisions
-    made.frontier = value.frontier
-    for name, change in changes.items():
-        setattr(made, name, change)
+    for field in _FIELDS:
+        _put(made, field, changes[field] if field in changes else getattr(value, field))
     return made
 
 

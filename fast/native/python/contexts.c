@@ -238,7 +238,7 @@ static PyMethodDef standing_methods[] = {
     {"_stand", (PyCFunction)(void (*)(void))standing_complete, METH_FASTCALL, "Makes the value complete."},
     {"_accept", standing_accept, METH_O, "Run of the routine with that serial returns the value itself."},
     {"run", (PyCFunction)(void (*)(void))standing_run, METH_FASTCALL | METH_KEYWORDS,
-     "run(routine, timing=False): execute the routine; the value with its outputs marked initialized.\n\n"
+     "run($self, routine, timing=False)\n--\n\nExecute the routine; the value with its outputs marked initialized.\n\n"
      "Reads the bindings now. Refuses, first that applies: run/other-device, run/fragment-not-owned,\n"
      "release/dead-handle, release/dead-ancestor, run/compile-context-released, run/poisoned, run/unwritten-inputs,\n"
      "run/foreign-write, run/dependencies, run/launch-binding, gradients/without-reset (unless timing), run/merge-slab,\n"

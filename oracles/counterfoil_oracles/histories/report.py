@@ -76,7 +76,8 @@ def walked(longest: int, events: int) -> tuple[int, int]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Explore and print; 0 if the theorems hold and the clauses' verdicts are those of the documentation."""
-    parser = argparse.ArgumentParser(prog="counterfoil histories", description=__doc__)
+    description = "What the gradient rules guarantee, need and cost."
+    parser = argparse.ArgumentParser(prog="counterfoil histories", description=description)
     parser.add_argument("--long", action="store_true", help="lineages of up to four routines (minutes)")
     size = LONG if parser.parse_args(argv).long else SHORT
     right = (_theorems(size), _clauses(size), _price(size), _named(), _discipline(size))

@@ -31,7 +31,7 @@ from counterfoil_spec.commands import Header, Step, Trace, encode_trace
 REFERENCE: Final = "counterfoil_reference"
 SUBJECT: Final = "counterfoil"
 
-SHRINKING: Final = 20.0
+SHRINKING: Final = 10.0
 """Seconds of search for a shorter program that parts the halves too."""
 
 _PROGRAMS: Final[dict[str, tuple[Callable[..., object], type[Histogram]]]] = {

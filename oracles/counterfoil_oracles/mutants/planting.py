@@ -1,8 +1,8 @@
 """Copies of the halves, with a defect or without, in a directory of their own.
 
 A ground is a snapshot of the sources: everything one campaign looks at comes from one state of the checkout, whatever
-happens to it meanwhile. Compiled routines are shared by all copies: the cache finds an entry by its whole source, so
-what a defect emits otherwise is compiled for it.
+happens to it meanwhile. Compiled routines are kept in the ground, for all its copies: the cache finds an entry by its
+whole source, so what a defect emits otherwise is compiled for it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ class Ground:
         roots = [self.base / part.parent for part in _PACKAGES]
         if defect is not None:
             roots.insert(0, self._copy_with(defect))
-        return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, roots)), "PYTHONDONTWRITEBYTECODE": "1"}
+        own = {"PYTHONPATH": os.pathsep.join(map(str, roots)), "COUNTERFOIL_CACHE": str(self.room / "cache")}
+        return {**os.environ, **own, "PYTHONDONTWRITEBYTECODE": "1"}
 
     def place(self, defect: Defect) -> Path:
         """The directory of a defect's copy."""

@@ -95,7 +95,8 @@ def summary(results: Sequence[Result], songs: Sequence[Result], seconds: float) 
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="counterfoil mutants")
+    description = "Planted defects, and how long the machines take to find each."
+    parser = argparse.ArgumentParser(prog="counterfoil mutants", description=description)
     parser.add_argument("names", nargs="*", help=f"groups ({', '.join(GROUPS)}) or ids; default: all defects")
     parser.add_argument("--seeds", type=int, default=len(SEEDS), help=f"from how many seeds (default: {len(SEEDS)})")
     most = " or ".join(map(str, STEPS.values()))

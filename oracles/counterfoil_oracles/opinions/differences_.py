@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
@@ -182,7 +182,13 @@ def _computed(half: Any, graph: Graph) -> str | tuple[str, list[list[str]]]:
             raise
         return REFUSED
     (loss,) = context.get_values(program.loss)
-    return bits(loss), [list(map(bits, context.get_values(gradient))) for gradient in program.gradients]
+    return bits(loss), [_gradient(context, program, gradient) for gradient in program.gradients]
+
+
+def _gradient(context: Any, program: Written, gradient: Node) -> list[str]:
+    """What the context holds; 0 where nothing flows into it, and the context has none."""
+    flows = gradient in program.update.accumulates
+    return list(map(bits, context.get_values(gradient) if flows else [0.0] * gradient.size))
 
 
 def _run(half: Any, program: Written, graph: Graph) -> Any:
@@ -202,9 +208,9 @@ def _run(half: Any, program: Written, graph: Graph) -> Any:
 # --- the questions ---------------------------------------------------------------------------------------------------
 
 
-def questions(rng: random.Random, count: int) -> Iterator[Partial]:
-    """A few elements of the leaves of each of so many graphs."""
-    for graph in graphs(rng, count):
+def questions(rng: random.Random, drawn: Iterable[Graph]) -> Iterator[Partial]:
+    """A few elements of the leaves of each graph, its values drawn again where it is at a kink."""
+    for graph in drawn:
         chosen = _away_from_kinks(graph, rng)
         places = [(at, place) for at, leaf in enumerate(chosen.leaves) for place in range(len(leaf.values))]
         for leaf, position in rng.sample(places, min(_ASKED, len(places))):
@@ -223,14 +229,14 @@ def _away_from_kinks(graph: Graph, rng: random.Random) -> Graph:
 
 TOPICS: Final = (
     Topic(
-        ORACLE, "backprop", ("gradients/accounting",), 440,
-        draw=lambda rng: questions(rng, 120),
+        ORACLE, "backprop", ("gradients/accounting",), 280,
+        draw=lambda rng: questions(rng, graphs(rng, 75)),
         opinion=opinion,
         answer=by_backprop,
     ),
     Topic(
-        ORACLE, "gradients", ("gradients/accounting", "placement/same-values", *_CUT_OFF), 110,
-        draw=lambda rng: questions(rng, 30),
+        ORACLE, "gradients", ("gradients/accounting", "placement/same-values", *_CUT_OFF), 72,
+        draw=lambda rng: questions(rng, graphs(rng, 20)),
         opinion=opinion,
         answer=by_half,
     ),

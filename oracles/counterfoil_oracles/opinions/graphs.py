@@ -237,7 +237,7 @@ def _reduce(drawing: _Drawing) -> None:
     gone = tuple(sorted(rng.sample(range(len(shape)), rng.randint(1, min(2, len(shape))))))
     keepdims = rng.random() < 0.5
     names = ["sum", "sum", "max", "min"]
-    names += ["mean"] * (math.prod(shape[axis] for axis in gone) in (2, 4, 8))
+    names += ["mean", "mean"] * (math.prod(shape[axis] for axis in gone) in (2, 4, 8))
     kept = tuple(1 if axis in gone else extent for axis, extent in enumerate(shape) if keepdims or axis not in gone)
     drawing.step(rng.choice(names), (at,), kept, drawing.known[at].degree, gone, keepdims)
 
@@ -302,5 +302,5 @@ def _weigh(drawing: _Drawing) -> None:
 
 _MOVES: Final = (
     _unary, _unary, _binary, _binary, _binary, _ternary, _ternary, _reduce, _matmul, _matmul, _einsum, _einsum, _einsum,
-    _pool, _row,
+    _pool, _pool, _pool, _row,
 )  # fmt: skip

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from counterfoil_oracles.opinions.differences_ import REFUSED, Partial, Verdict, bits, by_half, questions, settled
-from counterfoil_oracles.opinions.graphs import Graph, Step
+from counterfoil_oracles.opinions.graphs import Graph, Step, graphs
 from counterfoil_oracles.opinions.opinion import Topic
 
 ORACLE: Final = "jax"
@@ -108,8 +108,8 @@ _STEPS: Final[Mapping[str, Callable[..., Any]]] = {
 
 TOPICS: Final[tuple[Topic, ...]] = () if importlib.util.find_spec("jax") is None else (
     Topic(
-        ORACLE, "gradients", ("gradients/accounting", "placement/same-values"), 110,
-        draw=lambda rng: questions(rng, 30),
+        ORACLE, "gradients", ("gradients/accounting", "placement/same-values"), 72,
+        draw=lambda rng: questions(rng, graphs(rng, 20)),
         opinion=opinion,
         answer=by_half,
     ),

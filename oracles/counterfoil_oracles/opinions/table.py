@@ -22,13 +22,15 @@ TOPICS: Final[tuple[Topic, ...]] = (
 
 HALVES: Final = ("counterfoil_reference", "counterfoil")
 
+_DESCRIPTION: Final = "What numpy, isl, mpmath, exact differences and others say."
+
 SEED: Final = 0
 """The seed of a CI run, for which the floors are stated."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Ask the topics named (all of them by default); 0 if none has a fault, else 1."""
-    parser = argparse.ArgumentParser(prog="counterfoil opinions", description="Hold both halves against others.")
+    parser = argparse.ArgumentParser(prog="counterfoil opinions", description=_DESCRIPTION)
     parser.add_argument("oracle", nargs="*", help="oracles, or topics such as 'isl overlap' (default: all)")
     parser.add_argument("--seed", type=int, default=SEED, help=f"the seed of the questions (default: {SEED})")
     options = parser.parse_args(argv)

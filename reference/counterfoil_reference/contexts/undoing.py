@@ -82,12 +82,16 @@ def saved_history(ledger: Ledger) -> Callable[[], None]:
 
 
 def kept(ledger: Ledger, counts: Counts) -> Counts:
-    """The counts without those of retired routines and of freed buffers."""
-    return MappingProxyType({
-        (routine_id, location): count
-        for (routine_id, location), count in counts.items()
-        if routine_id in ledger.names and not (isinstance(location, Location) and location.pool.freed)
-    })
+    """The counts without those of retired routines and of freed buffers; what a retired one has now, it keeps."""
+    retired = {key: count for key, count in ledger.counts.items() if key[0] not in ledger.names}
+    return MappingProxyType(
+        {
+            (routine_id, location): count
+            for (routine_id, location), count in counts.items()
+            if routine_id in ledger.names and not (isinstance(location, Location) and location.pool.freed)
+        }
+        | retired
+    )
 
 
 def classified(failure: BaseException) -> str | None:

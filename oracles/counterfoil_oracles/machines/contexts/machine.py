@@ -27,10 +27,10 @@ PLANS: Final[tuple[tuple[int, ContextPlan], ...]] = (
     (30, compiling.compile_one),
     (8, compiling.siblings),
     (12, compiling.line),
-    (5, compiling.gradients),
+    (9, compiling.gradients),
     (3, compiling.another_root),
     (60, running.run),
-    (60, computing.compute),
+    (20, computing.compute),
     (6, running.rebind),
     (4, running.check),
     (6, running.rollback),
@@ -61,6 +61,11 @@ PLANS: Final[tuple[tuple[int, ContextPlan], ...]] = (
 )
 """What the machine does, in proportion to the weights."""
 
+_COMPUTING: Final[tuple[tuple[int, ContextPlan], ...]] = (
+    (20, computing.compute), (1, compiling.another_root), (1, releasing.release),
+)  # fmt: skip
+"""What it does in programs that put the compiler to the test: three of ten."""
+
 _INTERLUDES: Final[tuple[tuple[int, ContextPlan], ...]] = (
     (3, compiling.compile_one), (3, moving.read), (2, asking.facts), (2, moving.upload), (1, asking.decide),
 )  # fmt: skip
@@ -76,7 +81,7 @@ def advance(program: Program) -> None:
     """Draw the next plan and run it; raises program.Diverged at the first difference."""
     world = program.world
     assert isinstance(world, ContextWorld)
-    program.run(weighted(world.chooser, PLANS)(world))
+    program.run(weighted(world.chooser, _COMPUTING if world.computing else PLANS)(world))
     program.run(releasing.tidy(world))
 
 

@@ -17,7 +17,7 @@ _MEDLEYS: Final = 24
 
 _TARGETS: Final = ("h", "t", "u", "a", "b", "o")
 _ANY: Final = tuple(op for op in ARITY if op not in ("exp2", "log2", "log", "sin", "cos", "to_pow_of", "recip_sqrt"))
-_WHOLE: Final = tuple(op for op in _ANY if op not in FLOATS_ONLY)
+_WHOLE: Final = (*(op for op in _ANY if op not in FLOATS_ONLY), "div", "div", "mod", "mod")
 
 
 def medley(world: ContextWorld) -> Plan[Sketch]:
@@ -48,6 +48,16 @@ def shifted(world: ContextWorld) -> Plan[Sketch]:
     sketch, c = Sketch("shifted"), world.chooser
     yield from sketch.set(world, "five", [pick(c, ("x", "w1"))], by="i -> i+1", op=pick(c, ("identity", "neg")))
     yield from sketch.set(world, pick(c, ("y", "a", "h")), ["five"], by=pick(c, ("i+2 -> i ; i=3", "2-i -> i ; i=3")))
+    return sketch
+
+
+def padded(world: ContextWorld) -> Plan[Sketch]:
+    """A padded value, inlined or not, read past its edges in the same routine."""
+    sketch, c = Sketch("padded"), world.chooser
+    label, by = pick(c, (("edge", "i-1 -> i ; i=3"), ("pad", "i-1 -> i ; i=3"), ("pad", "i+1 -> i ; i=3")))
+    if chance(c, 70):
+        yield from sketch.set(world, label, [pick(c, ("x", "w1"))], op=pick(c, ("neg", "identity")))
+    yield from sketch.set(world, "y", [label], op=pick(c, ("identity", "neg")), by=by)
     return sketch
 
 

@@ -37,6 +37,7 @@ class ContextWorld(World):
         self.host = ""
         self.dtype_name = "float32"
         self.asynchronous = False
+        self.computing = False
 
     # --- drawing -----------------------------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ EMISSION: Final = (
     ),
     Defect(
         "emission/product-start",
-        _COMPILE + "bodies.py",
+        _COMPILE + "products.py",
         "zero = int(product.starts_at_zero)",
         "zero = 1",
         "a matrix product that adds to its target overwrites it",
@@ -69,7 +69,7 @@ EMISSION: Final = (
         "emission/position",
         _COMPILE + "lower.py",
         "        stride *= extent\n",
-        "        stride = extent * max(1, stride - 1)\n",
+        "        stride *= max(1, extent - 1)\n",
         "positions in C order leave elements of the last axis out",
     ),
     Defect(

@@ -53,10 +53,10 @@ CONTEXT_REFERENCE: Final = (
         "the first element of an inlined padded node counts as margin",
     ),
     Defect(
-        "context-reference/written",
+        "context-reference/zeroing-routine",
         _REFERENCE + "contexts/checking.py",
-        "    written = routine.ledger.written\n",
-        "    written = {*routine.ledger.written, *routine.ledger.known}\n",
-        "a constant that a root adopted needs no writer",
+        "named = [[gradient.label, _zeroing(context, gradient)] for gradient in gradients]",
+        "named = [[gradient.label, None] for gradient in gradients]",
+        "a refusal for want of a reset does not name the routine that resets",
     ),
 )

@@ -20,8 +20,8 @@ RELEASE: Final = (
     Defect(
         "release/fork-pools",
         _UNITS,
-        "origin.pools[: origin.base + value.count]",
-        "origin.pools",
+        "origin.pools[origin.given_up : origin.base + value.count]",
+        "origin.pools[origin.given_up :]",
         "a fork keeps the pools of uploads made after the value it forks",
     ),
     Defect(
@@ -71,9 +71,10 @@ RELEASE: Final = (
     Defect(
         "release/constant-cache",
         _RELEASING,
-        "for cache in (root.constants, pool.device.literals):",
-        "for cache in (root.constants,):",
-        "freed literals stay in the cache",
+        "            if location.cache.get(location.node) is location:\n"
+        "                del location.cache[location.node]\n",
+        "            pass\n",
+        "freed constants stay in the cache",
     ),
     Defect(
         "release/registrations",

@@ -20,6 +20,7 @@ def begin(world: ContextWorld) -> Plans:
     yield from do("poison", byte=pick(c, (0xFF, 0xA5, 0x7F, 0x01)))
     world.host = (yield from make(world, "host", "host")) or ""
     world.asynchronous = chance(c, 5)
+    world.computing = chance(c, 30)
     yield from root(world)
     if chance(c, 40):
         yield from root(world)
@@ -127,8 +128,9 @@ def gradients(world: ContextWorld) -> Plans:
             routines += [f"{child}.routine"] if child is not None else []
             context = child or context
     for routine in routines:
+        yield from do("can_run", context=ref(context), routine=ref(routines[-1]))
         yield from running.prepare(world, context, routine)
-        if accepted((yield from running.checked_run(world, context, routine))) and chance(c, 40):
+        if accepted((yield from running.checked_run(world, context, routine))) and chance(c, 75):
             yield from running.again(world, context, routine)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from counterfoil_oracles.machines.choices import chance, weighted
+from counterfoil_oracles.machines.choices import chance, pick, weighted
 from counterfoil_oracles.machines.contexts import numeric, shapes
 from counterfoil_oracles.machines.contexts.plans import compiling, moving, running
 from counterfoil_oracles.machines.contexts.sketch import Sketch
@@ -15,14 +15,16 @@ from counterfoil_oracles.machines.world import Plan, do, make
 FAMILIES: Final = (
     (14, shapes.forward), (12, shapes.chain), (4, shapes.layers), (10, shapes.total), (6, shapes.matvec),
     (8, shapes.rows), (6, shapes.bound), (8, shapes.margins), (5, shapes.parts), (3, shapes.counter),
-    (30, numeric.medley), (7, numeric.mixed), (9, numeric.shifted), (7, numeric.product), (5, numeric.two_symbols),
+    (30, numeric.medley), (14, numeric.mixed), (12, numeric.padded), (9, numeric.shifted), (7, numeric.product),
+    (5, numeric.two_symbols),
 )  # fmt: skip
 """Families of code that computes something, in proportion to their weights."""
 
 
 def compute(world: ContextWorld) -> Plan[None]:
     """One routine of these families, its inputs given first, run once or twice."""
-    context = world.context()
+    roots = [name for name in world.contexts if world.roots[name] == name and world.is_live(name)]
+    context = pick(world.chooser, roots) if roots and chance(world.chooser, 50) else world.context()
     sketch: Sketch = yield from weighted(world.chooser, FAMILIES)(world)
     for label in sketch.mentioned:
         if _is_input(sketch, label) and not _is_written(world, context, label):

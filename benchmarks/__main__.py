@@ -26,9 +26,11 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("words", nargs="*", help="measure only rows whose name holds one of these")
     parser.add_argument("--rounds", type=int, default=9, help="times each row is measured (default 9)")
+    parser.add_argument("--threads", type=int, default=1, help="threads, and CPUs, for everybody (default 1)")
     options = parser.parse_args(arguments)
-    _pin()
-    print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}, one pinned thread")
+    _pin(options.threads)
+    machine = platform.processor() or platform.machine()
+    print(f"{machine}, Python {platform.python_version()}, threads: {options.threads}")
     reached = missed = 0
     for title, rows in SECTIONS.items():
         for line, verdict in _section(title, rows, options.words, options.rounds):
@@ -41,10 +43,14 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _pin() -> None:
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+def _pin(threads: int) -> None:
+    """As many CPUs and threads for every library; libraries read the variables as they load, so start anew."""
+    wanted = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "COUNTERFOIL_THREADS"), str(threads))
     if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+    if any(os.environ.get(name) != value for name, value in wanted.items()):
+        command = [sys.executable, "-m", "benchmarks", *sys.argv[1:]]
+        os.execve(sys.executable, command, {**os.environ, **wanted})
 
 
 def _section(

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
 
 def peer(name: str) -> Any | None:
-    """The module, on one thread, or None where it is not installed."""
+    """The module, on as many threads as the others (OMP_NUM_THREADS), or None where it is not installed."""
     if find_spec(name) is None:
         return None
     module = importlib.import_module(name)
     if name == "torch":
-        module.set_num_threads(1)
+        module.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     return module
 
 

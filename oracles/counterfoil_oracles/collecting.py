@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 
 @contextmanager
@@ -22,6 +23,20 @@ def between_programs() -> Iterator[None]:
         gc.collect()
         if was_enabled:
             gc.enable()
+
+
+@contextmanager
+def level_memory(*halves: Any) -> Iterator[None]:
+    """As much live host memory in every half at the start of the block.
+
+    What ran before in the process may have left more in one of them; budgets, and refusals over them, name bytes.
+    """
+    live = [half.inspection.live_bytes(half.host()) for half in halves]
+    held = [half.host().buffer(max(live) - mine) for half, mine in zip(halves, live, strict=True) if mine < max(live)]
+    try:
+        yield
+    finally:
+        held.clear()
 
 
 def settle_imports() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,6 +62,26 @@ def test_networks_compile_without_a_warning(made: Callable[[], Code], tmp_path: 
     flags = [flag for flag in FLAGS if flag != "-w"]
     line = [*compiler.command, *flags, "-O2", "-Wall", "-Wextra", "-Werror", "-c", str(text), "-o", str(tmp_path / "o")]
     assert subprocess.run(line, capture_output=True, text=True, check=False).stderr == ""
+
+
+def test_chains_deeper_than_the_stack() -> None:
+    """Six hundred operations inlined into one another are planned, compiled and right; the limit is as it was."""
+    limit = sys.getrecursionlimit()
+    x = tensor.data("x", (8,))
+    chain = x
+    for _ in range(300):
+        chain = tensor.neg(tensor.relu(chain)) + 1.0
+    chain.value.set_observable()
+    plan = fast.plan(tensor.forward(chain).code, fast.NOTHING_DECIDED, "r")
+    buffers = {node: buffer(node) for node in plan.arguments}
+    buffers[x.value][...] = np.arange(8) - 4
+    want = buffers[x.value].copy()
+    for _ in range(300):
+        want = 1 - np.maximum(want, 0)
+    run(fast.generate([plan.lowered], plan), plan, buffers)
+    assert np.array_equal(buffers[chain.value], want)
+    assert len(plan.lowered.body) == 1
+    assert sys.getrecursionlimit() == limit
 
 
 def test_steps_of_training_descend() -> None:

@@ -15,11 +15,11 @@ SLICES: Final = {
         "overlap/none", "distinctness/single-axes", "refusal-claims/halfway", "exception-claims/work",
         "loss/failed-work", "neighbours/part", "death/claims", "reference/neighbours",
     ),
-    "contexts": ("ledger/first-input", "release/retired", "bump/order", "placement/reads"),
+    "contexts": ("lineage/read-only-input", "release/tip", "bump/size", "placement/visits"),
 }  # fmt: skip
-STEPS: Final = {"arrays": 12_000, "contexts": 1_000}
+STEPS: Final = {"arrays": 12_000, "contexts": 2_000}
 
-TOLD: Final = ("lineage/write-after-read", "release/fork-parent", "emission/neutral", "context-reference/rollback")
+TOLD: Final = ("lineage/read-after-write", "release/fork-parent", "emission/row-stride", "context-reference/fork-pools")
 """Defects planted again under their traces: of each half, and of emitted code."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -141,6 +143,14 @@ def test_a_node_keeps_what_it_is() -> None:
     for name in ("shape", "dtype", "padding", "literal", "label", "uid"):
         with pytest.raises(AttributeError):
             setattr(node, name, getattr(node, name))
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_nodes_and_symbols_are_not_copied(duplicate: Callable[[object], object]) -> None:
+    """Two nodes of one uid would be one argument of a routine."""
+    for it in (X, Symbol("s")):
+        with pytest.raises(TypeError):
+            duplicate(it)
 
 
 def test_an_allowance_is_a_count() -> None:

@@ -38,6 +38,7 @@ class Accesses:
         self.unwritten: set[Node] = set()
         self.writers: dict[Node, list[int]] = {}
         self._occurrences: dict[Node, list[tuple[Index, Product]]] = {}
+        self._first_reads: dict[Node, int] = {}
         self._definite: set[Node] = set()
         defined = dict(self.inherited)
         for position, step in enumerate(self.steps):
@@ -68,6 +69,10 @@ class Accesses:
         """The steps before a position that write other nodes."""
         return (step for step in self.steps[: max(position, 0)] if step.target is not node)
 
+    def is_read_before(self, node: Node, position: int) -> bool:
+        """Whether an operand of a step before a position that writes another node is the node itself."""
+        return self._first_reads.get(node, position) < position
+
     def _note(self, position: int, step: Step, defined: dict[Node, tuple[Step, ...]]) -> None:
         target = step.target
         first = dict.fromkeys(node for node, _ in step.reads if node is not target)
@@ -78,6 +83,8 @@ class Accesses:
                 self.unwritten.add(node)
         for node, index in step.reads:
             self.read[node] = None
+            if node is not target:
+                self._first_reads.setdefault(node, position)
             if node is not target or index != step.index:
                 self._occurrences.setdefault(node, []).append((index, step.product))
         self.writers.setdefault(target, []).append(position)

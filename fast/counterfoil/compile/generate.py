@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from counterfoil.compile import cache
-from counterfoil.compile.buffers import offset
 from counterfoil.compile.decisions import Plan
+from counterfoil.compile.deep import deeply
 from counterfoil.compile.module import Kernel, load
 from counterfoil.compile.ranges import check_lowered
 from counterfoil.compile.source import source
@@ -26,14 +26,14 @@ def generate(segments: Sequence[Lowered], plan: Plan) -> Kernel:
     Refuses compile/index-range (kernels of a transform), memory/backend-unavailable where there is no compiler. A
     compiler that fails is a bug: toolchain.CompilerFailed.
     """
+    return compiled(deeply(lambda: _checked_source(segments, plan)))
+
+
+def _checked_source(segments: Sequence[Lowered], plan: Plan) -> str:
     for segment in segments:
         if segment is not plan.lowered:
             check_lowered(segment)
-    try:
-        text = source(segments, plan.arguments, plan.symbols)
-    finally:
-        offset.cache_clear()  # whose keys would keep the nodes of dropped programs alive
-    return compiled(text)
+    return source(segments, plan.arguments, plan.symbols)
 
 
 def compiled(text: str) -> Kernel:

@@ -38,6 +38,9 @@ class _Placing:
         self._routine = routine
         self._placements = dict(decisions.placements)
         self._definitions: dict[Node, Sequence[Step]] = dict(accesses.inherited)
+        self._read_by_definitions = {
+            node for setters in accesses.inherited.values() for step in setters for node, _ in step.reads
+        }
 
     def decided(self) -> dict[Node, Placement]:
         """Everything, nodes only read first."""
@@ -50,8 +53,13 @@ class _Placing:
             elif self._is_virtual(node):
                 self._require_legal(node)
             if self._is_virtual(node):
-                self._definitions[node] = [step for _, step in self._accesses.setters(node)]
+                self._define(node)
         return self._placements
+
+    def _define(self, node: Node) -> None:
+        setters = [step for _, step in self._accesses.setters(node)]
+        self._definitions[node] = setters
+        self._read_by_definitions.update(each for step in setters for each, _ in step.reads)
 
     def _refuse_reads(self) -> None:
         """Refuse what no decision could make right: reads of scratch, of merge templates, of nothing."""
@@ -142,18 +150,24 @@ class _Placing:
         yield 6, any(step.is_symbolic for _, step in setters)
         yield 8, any(self._reads_elsewhere(node, step) for _, step in setters)
         last = setters[-1][0]
-        yield 9, any(self._reads(step, node) for step in self._accesses.readers_before(node, last))
+        yield 9, self._is_read_before(node, last)
         yield 10, any(self._is_overtaken(node, position, step) for position, step in setters)
 
-    def _reads(self, step: Step, node: Node) -> bool:
-        """Whether the step reads the node, through definitions too."""
-        return any(each is node or node in reached((each,), self._definitions) for each, _ in step.reads)
+    def _is_read_before(self, node: Node, position: int) -> bool:
+        """Whether a step before that position, which writes another node, reads it, through definitions too."""
+        if self._accesses.is_read_before(node, position):
+            return True
+        return node in self._read_by_definitions and any(
+            node in reached((each,), self._definitions)
+            for step in self._accesses.readers_before(node, position) for each, _ in step.reads
+        )  # fmt: skip
 
     def _reads_elsewhere(self, node: Node, setter: Step) -> bool:
         """Whether a setter reads its node at another position, or through another node's definition."""
-        return any(
-            index != setter.index if each is node else node in reached((each,), self._definitions)
-            for each, index in setter.reads
+        if any(each is node and index != setter.index for each, index in setter.reads):
+            return True
+        return node in self._read_by_definitions and any(
+            each is not node and node in reached((each,), self._definitions) for each, _ in setter.reads
         )
 
     def _is_overtaken(self, node: Node, position: int, setter: Step) -> bool:

@@ -9,6 +9,7 @@ from counterfoil.compile.accesses import Accesses
 from counterfoil.compile.checks import check
 from counterfoil.compile.coverage import Coverage, LoweredCoverage
 from counterfoil.compile.decisions import Decisions, Plan
+from counterfoil.compile.deep import deeply
 from counterfoil.compile.lower import Lowerer
 from counterfoil.compile.place import place
 from counterfoil.compile.ranges import check_lowered
@@ -28,6 +29,10 @@ def plan(code: Code, decisions: Decisions, routine: str) -> Plan:
     Refuses compile/fill-limit, compile/index-range, compile/merge-nodes; then placement/local-read,
     placement/merge-template, placement/nothing-stored, placement/virtual-illegal.
     """
+    return deeply(lambda: _planned(code, decisions, routine))
+
+
+def _planned(code: Code, decisions: Decisions, routine: str) -> Plan:
     steps = steps_of(code)
     check(steps)
     accesses = Accesses(steps, decisions)

@@ -43,8 +43,8 @@ class Compiler:
 
     def line(self, source: Path, library: Path, level: str) -> list[str]:
         """The command line that makes a shared library of a source."""
-        quicker = () if _is_clang(self.command) else QUICKER
-        return [*self.command, level, *FLAGS, *quicker, str(source), "-o", str(library), "-lm"]
+        more = ("-fbracket-depth=100000",) if _is_clang(self.command) else QUICKER
+        return [*self.command, level, *FLAGS, *more, str(source), "-o", str(library), "-lm"]
 
     def build(self, source: Path, library: Path, level: str) -> None:
         """Compile; raises CompilerFailed with the command and what it said."""

@@ -82,6 +82,9 @@ class Node:
             raise AttributeError(f"{name} of a node does not change")
         object.__setattr__(self, name, value)
 
+    def __reduce__(self) -> str:
+        raise TypeError("nodes are not copied or pickled: they are compared by identity")
+
     @property
     def rank(self) -> int:
         """Its number of axes."""

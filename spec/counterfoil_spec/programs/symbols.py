@@ -57,6 +57,9 @@ class Symbol:
             raise AttributeError(f"{name} of a symbol does not change")
         object.__setattr__(self, name, value)
 
+    def __reduce__(self) -> str:
+        raise TypeError("symbols are not copied or pickled: they are compared by identity")
+
     def set(self, value: int) -> None:
         """Assign the value that the next runs read; any integer here, checked by run (run/launch-binding)."""
         self.value = integer("value", value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from counterfoil_oracles.collecting import between_programs
+from counterfoil_oracles.collecting import between_programs, level_memory
 from counterfoil_oracles.coverage import Coverage
 from counterfoil_oracles.machines.choices import RandomChooser, chance, weighted
 from counterfoil_oracles.machines.contexts.plans import (
@@ -96,8 +96,9 @@ def context_program(
         world = program.world
         assert isinstance(world, ContextWorld)
         world.told, world.interlude = tally.told, lambda: interlude(world)
-        program.run(compiling.begin(world))
-        while len(program.steps) < length:
-            advance(program)
-        program.run(releasing.finish(world))
+        with level_memory(reference, subject):
+            program.run(compiling.begin(world))
+            while len(program.steps) < length:
+                advance(program)
+            program.run(releasing.finish(world))
         return len(program.steps)

@@ -59,4 +59,25 @@ CONTEXT_REFERENCE: Final = (
         "named = [[gradient.label, None] for gradient in gradients]",
         "a refusal for want of a reset does not name the routine that resets",
     ),
+    Defect(
+        "context-reference/fork-parent",
+        _REFERENCE + "contexts/units.py",
+        "unit = Unit(origin.ledger, origin.parent, shared, is_fork=True)",
+        "unit = Unit(origin.ledger, origin, shared, is_fork=True)",
+        "a fork dies with the value it forked",
+    ),
+    Defect(
+        "context-reference/visits",
+        _REFERENCE + "programs/placement.py",
+        "if visits(choice.steps, node) > MAX_VISITS:",
+        "if visits(choice.steps, node) >= MAX_VISITS:",
+        "a value that is read once is not inlined",
+    ),
+    Defect(
+        "context-reference/alignment",
+        _REFERENCE + "contexts/pools.py",
+        "return -(-nbytes // POOL_ALIGNMENT) * POOL_ALIGNMENT",
+        "return -(-nbytes // 16) * 16",
+        "nodes are aligned to 16 bytes",
+    ),
 )

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from counterfoil_oracles.collecting import between_programs
+from counterfoil_oracles.collecting import between_programs, level_memory
 from counterfoil_oracles.failures import DIRECTORY, reproduce, save
 from counterfoil_oracles.machines.choices import HypothesisChooser, weighted
 from counterfoil_oracles.machines.contexts.machine import PLANS, interlude
@@ -49,6 +49,7 @@ class ContextMachine(RuleBasedStateMachine):
         super().__init__()
         self.program: Program | None = None
         self._collecting = between_programs()
+        self._level = level_memory(self.reference, self.subject)
 
     @initialize(data=st.data())
     def begin(self, data: Any) -> None:
@@ -56,6 +57,7 @@ class ContextMachine(RuleBasedStateMachine):
         self._collecting.__enter__()
         chooser = HypothesisChooser(data)
         self.program = Program(self.reference, self.subject, chooser, self.tally, None, ContextWorld)
+        self._level.__enter__()
         world = self._world()
         world.told, world.interlude = self.tally.told, lambda: interlude(world)
         self._run(data, compiling.begin)
@@ -87,6 +89,7 @@ class ContextMachine(RuleBasedStateMachine):
                 if not self.program.diverged:
                     self._run(None, releasing.finish)
             finally:
+                self._level.__exit__(None, None, None)
                 self.program.close()
                 self._collecting.__exit__(None, None, None)
 

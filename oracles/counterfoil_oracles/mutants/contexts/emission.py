@@ -10,25 +10,11 @@ _COMPILE: Final = "fast/counterfoil/compile/"
 
 EMISSION: Final = (
     Defect(
-        "emission/operator",
-        _COMPILE + "expressions.py",
-        '"cmplt": "<",',
-        '"cmplt": "<=",',
-        "less than is less or equal",
-    ),
-    Defect(
         "emission/symbolic-extent",
         _COMPILE + "emit.py",
         "return self.variable(extent) if isinstance(extent, Symbol) else str(extent)",
         'return f"{self.variable(extent)} - 1" if isinstance(extent, Symbol) else str(extent)',
         "a loop whose extent is a symbol ends one early",
-    ),
-    Defect(
-        "emission/neutral",
-        _COMPILE + "lower.py",
-        "        if neutral == 0 and step.row is None:\n",
-        "        if step.row is None:\n",
-        "every accumulation starts from 0: a product, and the greatest of negative numbers",
     ),
     Defect(
         "emission/dropped-fill",
@@ -92,26 +78,5 @@ EMISSION: Final = (
         "for position, symbol in enumerate(symbols)}",
         "for position, symbol in enumerate(reversed(symbols))}",
         "bindings are taken in the wrong order",
-    ),
-    Defect(
-        "emission/conversion",
-        _COMPILE + "expressions.py",
-        "        if source is dtype:\n",
-        "        if source is dtype or is_float(source):\n",
-        "floats enter a computation in integers as they are",
-    ),
-    Defect(
-        "emission/division",
-        _COMPILE + "prelude.py",
-        "cf_idiv_S(T x, T y) { return y == 0 ? 0 :",
-        "cf_idiv_S(T x, T y) { return y == 0 ? x :",
-        "an integer divided by 0 gives itself",
-    ),
-    Defect(
-        "emission/negative-zero",
-        _COMPILE + "expressions.py",
-        'return f"(-{arguments[0]})"',
-        'return f"(0 - {arguments[0]})"',
-        "the negative of 0 is 0",
     ),
 )

@@ -25,33 +25,12 @@ LINEAGE: Final = (
         "several routines may add to a gradient that nobody zeroes",
     ),
     Defect(
-        "lineage/zeroed-between",
-        _LINEAGE,
-        "not (zeroes and (accumulates or self.accumulators))",
-        "not (zeroes and accumulates)",
-        "a zeroing between two contributors of a gradient is accepted",
-    ),
-    Defect(
-        "lineage/propagated",
-        _LINEAGE,
-        "entry if propagates and self.propagator is None else self.propagator,",
-        "self.propagator,",
-        "a gradient is added to after the routine that propagates it was compiled",
-    ),
-    Defect(
         "lineage/read-after-write",
         _FRONTIER,
         "        for node in reads:\n            if node in self.writers:\n"
         "                found[self.writers[node].id] = self.writers[node]\n",
         "",
         "a routine does not wait for the writers of what it reads",
-    ),
-    Defect(
-        "lineage/write-after-read",
-        _FRONTIER,
-        "            found |= {reader.id: reader for reader in self.readers.get(node, ())}\n",
-        "",
-        "a routine writes a node without waiting for those that read it",
     ),
     Defect(
         "lineage/upload-readers",

@@ -30,11 +30,4 @@ PLACEMENT: Final = (
         "        if self._has_buffer(node):\n",
         "a routine counts as reading what it wrote before",
     ),
-    Defect(
-        "placement/definite",
-        _COMPILE + "views.py",
-        "        if self.row is not None:\n            return False\n",
-        "",
-        "a write of one row counts as a write of the whole table",
-    ),
 )

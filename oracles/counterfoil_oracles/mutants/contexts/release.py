@@ -39,13 +39,6 @@ RELEASE: Final = (
         "a fork does not hold the ancestors that its origin adopted",
     ),
     Defect(
-        "release/any-pool",
-        _UNITS,
-        "        return self.holds(pool) or any(ancestor.holds(pool) for ancestor in self.ancestors)\n",
-        "        return not pool.freed\n",
-        "a routine of a released context runs from a fork that does not hold its pools",
-    ),
-    Defect(
         "release/first-holder",
         _RELEASING,
         "    if pool.holders == 1:\n        census.passed",
@@ -96,19 +89,5 @@ RELEASE: Final = (
         "        if registration.units == 0:\n",
         "        if registration.units <= 1:\n",
         "a routine leaves the ledger while the lineage of a live unit holds it",
-    ),
-    Defect(
-        "release/failed-upload",
-        "fast/counterfoil/contexts/uploads.py",
-        "    except BaseException:\n        pool.free()\n        raise\n",
-        "    except BaseException:\n        raise\n",
-        "an upload that fails leaves its pool behind",
-    ),
-    Defect(
-        "release/failed-link",
-        "fast/counterfoil/contexts/linking.py",
-        "for pool in (*self.working, *self.constant):",
-        "for pool in self.working:",
-        "a link that fails leaves its constant pools behind",
     ),
 )

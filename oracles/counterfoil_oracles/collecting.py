@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from counterfoil_oracles.slabs import grow_slabs
+
 
 @contextmanager
-def between_programs() -> Iterator[None]:
-    """Collect no cycles inside the block, and all of them at its end.
+def between_programs(*halves: Any) -> Iterator[None]:
+    """Collect no cycles inside the block, and all of them at its end; the halves start with their memory level.
 
     A cycle that holds memory would otherwise be collected in the middle of a step, when one half has run it and the
     other has not.
@@ -18,7 +20,8 @@ def between_programs() -> Iterator[None]:
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        yield
+        with level_memory(*halves):
+            yield
     finally:
         gc.collect()
         if was_enabled:
@@ -31,8 +34,11 @@ def level_memory(*halves: Any) -> Iterator[None]:
 
     What ran before in the process may have left more in one of them; budgets, and refusals over them, name bytes.
     """
+    for half in halves:
+        grow_slabs(half)
     live = [half.inspection.live_bytes(half.host()) for half in halves]
-    held = [half.host().buffer(max(live) - mine) for half, mine in zip(halves, live, strict=True) if mine < max(live)]
+    most = max(live, default=0)
+    held = [half.host().buffer(most - mine) for half, mine in zip(halves, live, strict=True) if mine < most]
     try:
         yield
     finally:

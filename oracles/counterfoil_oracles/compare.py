@@ -158,7 +158,7 @@ def _key(thing: Any) -> int:
 
 def first_divergence(reference: Any, subject: Any, commands: Iterable[Command]) -> Divergence | None:
     """Run commands on two halves in fresh environments; where they first part, or None."""
-    with between_programs(), Pair(reference, subject) as pair:
+    with between_programs(reference, subject), Pair(reference, subject) as pair:
         for command in commands:
             divergence = pair.step(command)[1]
             if divergence is not None:

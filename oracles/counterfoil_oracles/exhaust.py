@@ -142,7 +142,7 @@ def letters(used: int) -> Iterator[tuple[Command, int]]:
 def walk(reference: Any, subject: Any, depth: int = DEPTH) -> Walk:
     """Every sequence of ``depth`` commands, modulo renaming of the two memories; stops where the halves part."""
     result = Walk()
-    with between_programs():
+    with between_programs(reference, subject):
         halves = _Halves(reference, subject)
         _descend(halves, [], 0, depth, result)
         halves.pair.close()

@@ -204,7 +204,7 @@ def _walk(
     reference: Any, subject: Any, prefix: list[Command], state: State, depth: int, most: int | None = None
 ) -> Walk:
     result = Walk()
-    with between_programs():
+    with between_programs(reference, subject):
         halves = _Halves(reference, subject)
         _descend(halves, prefix, state, depth, result, most)
         halves.pair.close()

@@ -17,7 +17,7 @@ DIRECTORY: Final = Path(".counterfoil") / "failures"
 def recorded(reference: Any, subject: Any, commands: list[Command]) -> tuple[Trace, Divergence | None]:
     """The trace of a program with the reference's outcomes, up to where the halves part, and where that is."""
     steps: list[Step] = []
-    with between_programs(), Pair(reference, subject) as pair:
+    with between_programs(reference, subject), Pair(reference, subject) as pair:
         for command in commands:
             outcome, divergence = pair.step(command)
             steps.append(Step(command=command, outcome=outcome))

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from typing import Any, Final, NamedTuple
-from weakref import WeakSet
+from typing import Any, NamedTuple
 
-from counterfoil_spec.dtypes import float64
-from counterfoil_spec.programs.nodes import Node
+from counterfoil_oracles.slabs import grow_slabs
 from counterfoil_spec.programs.symbols import Symbol
-from counterfoil_spec.refusals import BackendUnavailable
 
 
 class Compiled(NamedTuple):
@@ -42,7 +38,7 @@ class Holdings:
     """
 
     def __init__(self, half: Any) -> None:
-        _grow_slabs(half)
+        grow_slabs(half)
         self._inspection: Any = half.inspection
         self._contexts: dict[int, tuple[Any, int]] = {}
         self._roots = 0
@@ -134,29 +130,3 @@ class Holdings:
         self._routines.clear()
         for context in sorted(held, key=lambda context: -int(context.lifecycle_depth)):
             context.release()
-
-
-# --- merge slabs -----------------------------------------------------------------------------------------------------
-
-SLAB_ELEMENTS: Final = 128
-"""Elements of 8 bytes: more than any node of the machine's programs has."""
-
-_grown: WeakSet[Any] = WeakSet()
-
-
-def _grow_slabs(half: Any) -> None:
-    """Grow the merge slab of each device past what programs fill, once per half.
-
-    A slab stays with its device. Without this a program would allocate more or less after what ran before it.
-    """
-    if half in _grown or not hasattr(half, "Context"):
-        return
-    _grown.add(half)
-    node = Node("slab", (SLAB_ELEMENTS,), float64)
-    with suppress(BackendUnavailable):
-        for threads in (1, 2, 3):
-            root = half.Context.cpu(threads=threads)
-            filled = root.set_values(node, [0.0] * SLAB_ELEMENTS)
-            root.copy_from(filled, node, into_merge_buffer=True)
-            filled.release()
-            root.release()

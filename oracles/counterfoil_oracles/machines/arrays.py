@@ -105,7 +105,11 @@ def random_program(
     """Run one program of about ``length`` steps drawn from ``seed``; the steps it took. Raises program.Diverged."""
     if coverage is not None:
         coverage.begin()
-    with between_programs(), Program(reference, subject, RandomChooser(seed), histogram, coverage) as program:
+    chooser = RandomChooser(seed)
+    with (
+        between_programs(reference, subject),
+        Program(reference, subject, chooser, histogram, coverage) as program,
+    ):
         program.run(memory.begin(program.world))
         while len(program.steps) < length:
             advance(program)

@@ -45,7 +45,7 @@ class ArrayMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.program: Program | None = None
-        self._collecting = between_programs()
+        self._collecting = between_programs(self.reference, self.subject)
 
     @initialize(data=st.data())
     def begin(self, data: Any) -> None:

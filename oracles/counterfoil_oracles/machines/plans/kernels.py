@@ -196,6 +196,10 @@ _MAKERS: Final[dict[Answer, Callable[[World, Dtype, list[int]], Plan[str | None]
     Answer.REPEATED_ELEMENTS: making.repeated,
 }
 _WRITTEN_ONLY: Final = (Answer.READ_ONLY, Answer.REPEATED_ELEMENTS)
+_FAULTS: Final = (
+    *_MAKERS, Answer.WRONG_DTYPE, Answer.WRONG_DTYPE, Answer.OVERLAPPING, Answer.SHAPE_MISMATCH, None
+)  # fmt: skip
+"""What an operand may be; wrong dtypes twice, since the one drawn is often right after all. None: of a lost device."""
 
 
 def _faulty(world: World, good: Call) -> Plan[None]:
@@ -206,7 +210,7 @@ def _faulty(world: World, good: Call) -> Plan[None]:
         if parameters and chance(c, 60 if "expression" in parameters else 20):
             parameters = _wrong_parameters(world, good, parameters)
             continue
-        fault = pick(c, (*_MAKERS, Answer.WRONG_DTYPE, Answer.OVERLAPPING, Answer.SHAPE_MISMATCH, None))
+        fault = pick(c, _FAULTS)
         at = 0 if fault in _WRITTEN_ONLY else c.integer(0, len(names) - 1)
         planted = yield from _plant(world, fault, good, names, at)
         names[at] = planted or names[at]

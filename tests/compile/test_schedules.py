@@ -13,6 +13,7 @@ from tests.compile.running import PARALLEL_FOR, SHARE, Services, buffer, run, un
 from tests.programs.building import Drawn, copy, padded, programs, spec, store
 
 import counterfoil.compile as fast
+from counterfoil.compile import products, sharing
 from counterfoil.compile.source import source
 from counterfoil_spec.dtypes import float32, int32
 from counterfoil_spec.programs.assignments import (
@@ -117,9 +118,11 @@ SHARED: dict[str, tuple[str, str, tuple[int, ...], list[tuple[int, ...]]]] = {
 
 
 @pytest.mark.parametrize("kind", list(SHARED))
-def test_shares_of_threads_give_the_same_bits(kind: str) -> None:
+def test_shares_of_threads_give_the_same_bits(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large nests are shared among threads where their rows are their own; who carries which share out changes no
     bit, and what a row starts from is there before."""
+    monkeypatch.setattr(sharing, "PARALLEL_POINTS", 1 << 17)
+    monkeypatch.setattr(products, "SHARED_PRODUCTS", 1 << 21)
     operation, text, shape, shapes = SHARED[kind]
     target, operands = bound("target", shape), [bound(f"x{place}", each) for place, each in enumerate(shapes)]
     accumulator = "max" if kind == "pooled rows" else "add"

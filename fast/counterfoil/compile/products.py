@@ -14,8 +14,8 @@ from counterfoil_spec.dtypes import float32
 PACKED_BYTES: Final = 1 << 18
 """Most bytes of a right operand copied to have its columns contiguous."""
 
-SHARED_PRODUCTS: Final = 1 << 21
-"""Fewer multiplications of one product are not worth a second thread; half of it is the least share."""
+SHARED_PRODUCTS: Final = 1 << 24
+"""Fewer multiplications of one product are not worth waking a second thread for; half of it is the least share."""
 
 CACHED_BYTES: Final = 1 << 19
 """A right operand larger than this goes to a BLAS, where there is one: its blocking pays."""

@@ -7,8 +7,8 @@ from typing import Final
 from counterfoil.compile.emit import Function
 from counterfoil.compile.nests import Loops
 
-PARALLEL_POINTS: Final = 1 << 17
-"""Fewer points are not worth a second thread."""
+PARALLEL_POINTS: Final = 1 << 20
+"""Fewer points are not worth waking a second thread for, which takes some 50 us."""
 
 CHUNK_POINTS: Final = 1 << 15
 """The least points of one thread's share."""

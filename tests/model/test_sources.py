@@ -99,4 +99,5 @@ def test_the_page_is_current() -> None:
     """docs/sources.md is what the table renders to."""
     render = runpy.run_path(str(ROOT / "tools/render_sources.py"))["render"]
     page = (ROOT / "docs/sources.md").read_text("utf-8")
-    assert page == render((ROOT / "docs/sources.toml").read_text("utf-8"))
+    texts = [(ROOT / "docs" / name).read_text("utf-8") for name in ("sources.toml", "context-sources.toml")]
+    assert page == render(*texts)

@@ -105,7 +105,9 @@ def test_11_an_empty_routine_runs(root: Any) -> None:
     """611: nothing to do is legal."""
     v, x = node("v"), node("x")
     context, (routine,) = chain(root.set_values(x, [1, 2]), program("later", put(v, "add", x, x)))
-    context.run(routine).run(routine).sync()
+    after = context.run(routine).run(routine)
+    after.sync()
+    assert (routine.inputs, routine.outputs) == ((), ()) and after.can_run(routine) and not after.mem(v)
 
 
 def test_12_residual_sums_are_not_summed_again(root: Any) -> None:

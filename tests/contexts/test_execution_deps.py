@@ -176,9 +176,11 @@ def test_8_a_refill_waits_for_consumers(root: Any) -> None:
 
 def test_8_releasing_an_unrun_consumer_unblocks_the_slab(root: Any) -> None:
     """A consumer that is released will not run: the slab is free."""
-    source, n, child, _, _ = consumer(root)
+    source, n, child, _, y = consumer(root)
     child.release()
-    source.copy_from(source, n, into_merge_buffer=True)
+    refilled = source.copy_from(source.set_values(n, [5, 6]), n, into_merge_buffer=True)
+    again, reading = refilled.compile(program("again", merged(y, n), embedded=[y]))
+    assert again.run(reading).get_values(y) == [5.0, 6.0]
 
 
 def test_8_a_rolled_back_writer_does_not_hide_an_explicit_value(root: Any) -> None:
@@ -188,7 +190,10 @@ def test_8_a_rolled_back_writer_does_not_hide_an_explicit_value(root: Any) -> No
     context = context.set_values(n, [5, 6])
     context.run(writer)
     context.rollback_execution(writer.routine_id)
-    root.copy_from(context, n, into_merge_buffer=True)
+    y = stored("y")
+    filled = root.copy_from(context, n, into_merge_buffer=True)
+    child, reading = filled.compile(program("read", merged(y, n), embedded=[y]))
+    assert child.run(reading).get_values(y) == context.get_values(n)
 
 
 def test_an_upload_supersedes_a_writer(root: Any) -> None:

@@ -99,7 +99,7 @@ def test_auto_moves_on_past_absent_backends(monkeypatch: pytest.MonkeyPatch) -> 
 def test_auto_names_what_it_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no backend is left the refusal lists them; another failure propagates at once (context:27)."""
     monkeypatch.delenv("COUNTERFOIL_BACKEND", raising=False)
-    monkeypatch.setattr(roots, "_AUTO", ("metal", "hip"))
+    monkeypatch.setattr(roots, "AUTO", ("metal", "hip"))
     assert refused(Context.auto) == ("contexts/none-available", {"tried": ["metal", "hip"]})
 
     def broken(backend: str, ordinal: int) -> Exception:

@@ -14,22 +14,13 @@ from counterfoil.buffers import Buffer, allocate
 from counterfoil.compile import NO_COMPILER, compiler_command
 from counterfoil.contexts.workers import Worker
 from counterfoil.devices import host
-from counterfoil_spec.arguments import integer, text, within
+from counterfoil_spec.arguments import integer, within
+from counterfoil_spec.backends import AUTO, MOST_THREADS, WORKERS, known, unavailable
 from counterfoil_spec.programs.nodes import Node
-from counterfoil_spec.refusals import BackendUnavailable, Refusal, refuse
+from counterfoil_spec.refusals import BackendUnavailable, refuse
 
 if TYPE_CHECKING:
     from counterfoil.contexts.pools import Location
-
-BACKENDS: Final = ("cc", "multidev_cc", "cuda", "hip", "metal")
-"""The names of backends."""
-
-_AUTO: Final = ("metal", "cuda", "hip", "cc")
-"""What auto tries, in this order."""
-
-_MOST_THREADS: Final = 2**16
-_WORKERS: Final = 2
-"""Devices of a multidev_cc root that auto makes."""
 
 SERVICES: Final = ffi.new("cf_services *")
 """What generated code may call; null where there is none."""
@@ -113,7 +104,7 @@ def fill_services() -> None:
 def thread_count() -> int:
     """How many threads a loop of generated code takes: COUNTERFOIL_THREADS, else the cores this process may use."""
     asked = os.environ.get("COUNTERFOIL_THREADS", "")
-    if asked.isascii() and asked.isdigit() and 1 <= int(asked) <= _MOST_THREADS:
+    if asked.isascii() and asked.isdigit() and 1 <= int(asked) <= MOST_THREADS:
         return int(asked)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -139,24 +130,8 @@ def devices_of(backend: str) -> list[ContextDevice]:
 
 def cpu_device(threads: int, ordinal: int) -> ContextDevice:
     """The device of a CPU root: cc, or with several threads multidev_cc (context:25)."""
-    threads = within("threads", integer("threads", threads), 1, _MOST_THREADS)
+    threads = within("threads", integer("threads", threads), 1, MOST_THREADS)
     return device_of("cc", ordinal, 1) if threads == 1 else device_of("multidev_cc", ordinal, threads)
-
-
-def unavailable(backend: str, ordinal: int) -> Refusal:
-    """The refusal memory/backend-unavailable of a backend that this installation does not have."""
-    integer("ordinal", ordinal)
-    called = "Metal" if backend == "metal" else backend.upper()
-    why = f"the {called} backend is not part of this installation"
-    return refuse("memory/backend-unavailable", backend=backend, why=why)
-
-
-def known(name: object) -> str:
-    """A backend's name, parsed; refuses contexts/unknown-backend (context:95)."""
-    name = text("backend", name)
-    if name not in BACKENDS:
-        raise refuse("contexts/unknown-backend", name=name)
-    return name
 
 
 def advances_to_next_backend(failure: BaseException) -> bool:
@@ -172,18 +147,18 @@ def automatic(backend: str | None) -> ContextDevice:
     asked = backend if backend is not None else os.environ.get("COUNTERFOIL_BACKEND") or None
     if asked is not None:
         return _named(known(asked))
-    for name in _AUTO:
+    for name in AUTO:
         try:
             return _named(name)
         except Exception as failure:
             if not advances_to_next_backend(failure):
                 raise
-    raise refuse("contexts/none-available", tried=list(_AUTO))
+    raise refuse("contexts/none-available", tried=list(AUTO))
 
 
 def _named(name: str) -> ContextDevice:
     if name in ("cc", "multidev_cc"):
-        return cpu_device(1 if name == "cc" else _WORKERS, 0)
+        return cpu_device(1 if name == "cc" else WORKERS, 0)
     raise unavailable(name, 0)
 
 

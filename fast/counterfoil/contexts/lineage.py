@@ -34,6 +34,7 @@ class _Gradient:
     """Every zeroing accumulated nothing and came before the first accumulation."""
 
     def after(self, entry: Entry, accumulates: bool, zeroes: bool, propagates: bool) -> _Gradient:
+        """What is known of the gradient once the routine is compiled."""
         return _Gradient(
             (*self.accumulators, entry) if accumulates else self.accumulators,
             (*self.zeroers, entry) if zeroes else self.zeroers,

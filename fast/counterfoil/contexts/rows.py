@@ -11,6 +11,7 @@ from counterfoil._native import lib
 from counterfoil.compile import compiler_command, find_compiler
 from counterfoil.contexts import backends
 from counterfoil_spec.arguments import instance
+from counterfoil_spec.backends import known
 from counterfoil_spec.limits import POOL_ALIGNMENT, POOL_CAP
 from counterfoil_spec.programs.nodes import PROGRAM_DTYPES
 
@@ -49,7 +50,7 @@ def codegen_capabilities() -> dict[str, object]:
 
 def backend_facts(name: str) -> dict[str, object]:
     """What a backend is, by name; refuses contexts/unknown-backend (context:93, context:95)."""
-    name = backends.known(name)
+    name = known(name)
     return {
         "name": name,
         "available": name in ("cc", "multidev_cc") and compiler_command() is not None,

@@ -29,6 +29,7 @@ from counterfoil.contexts.units import Unit, check_released
 from counterfoil.contexts.values import MATERIALIZED, Value, first_value
 from counterfoil.layouts import list_of
 from counterfoil_spec.arguments import instance
+from counterfoil_spec.backends import unavailable
 from counterfoil_spec.programs import placements as words
 from counterfoil_spec.programs.comps import Comp
 from counterfoil_spec.programs.loops import Lowered, Transform
@@ -57,17 +58,17 @@ class Context(Value):
     @classmethod
     def cuda(cls, ordinal: int = 0) -> Context:
         """Refuses memory/backend-unavailable."""
-        raise backends.unavailable("cuda", ordinal)
+        raise unavailable("cuda", ordinal)
 
     @classmethod
     def hip(cls, ordinal: int = 0) -> Context:
         """Refuses memory/backend-unavailable."""
-        raise backends.unavailable("hip", ordinal)
+        raise unavailable("hip", ordinal)
 
     @classmethod
     def metal(cls, ordinal: int = 0) -> Context:
         """Refuses memory/backend-unavailable."""
-        raise backends.unavailable("metal", ordinal)
+        raise unavailable("metal", ordinal)
 
     @classmethod
     def auto(cls, backend: str | None = None) -> Context:

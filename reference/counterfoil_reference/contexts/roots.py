@@ -10,18 +10,9 @@ from counterfoil_reference.contexts import census
 from counterfoil_reference.contexts.constants import ConstantCache
 from counterfoil_reference.contexts.ledger import Ledger
 from counterfoil_reference.contexts.merge import Slab
-from counterfoil_spec.arguments import integer, text, within
+from counterfoil_spec.arguments import integer, within
+from counterfoil_spec.backends import AUTO, MOST_THREADS, WORKERS, known, unavailable
 from counterfoil_spec.refusals import BackendUnavailable, refuse
-
-BACKENDS: Final = ("cc", "multidev_cc", "cuda", "hip", "metal")
-"""The names of backends."""
-
-_AUTO: Final = ("metal", "cuda", "hip", "cc")
-"""What auto tries, in this order."""
-
-_MOST_THREADS: Final = 2**16
-_WORKERS: Final = 2
-"""Devices of a multidev_cc root that auto makes."""
 
 
 class ContextDevice:
@@ -59,23 +50,8 @@ def device_of(backend: str, ordinal: int, devices: int) -> ContextDevice:
 
 def cpu_device(threads: int, ordinal: int) -> ContextDevice:
     """The device of a CPU root: cc, or with several threads multidev_cc (context:25)."""
-    threads = within("threads", integer("threads", threads), 1, _MOST_THREADS)
+    threads = within("threads", integer("threads", threads), 1, MOST_THREADS)
     return device_of("cc", ordinal, 1) if threads == 1 else device_of("multidev_cc", ordinal, threads)
-
-
-def unavailable(backend: str, ordinal: int) -> Exception:
-    """The refusal memory/backend-unavailable of a backend that this installation does not have."""
-    integer("ordinal", ordinal)
-    why = f"the {backend.upper() if backend != 'metal' else 'Metal'} backend is not part of this installation"
-    return refuse("memory/backend-unavailable", backend=backend, why=why)
-
-
-def known(name: object) -> str:
-    """A backend's name, parsed; refuses contexts/unknown-backend (context:95)."""
-    name = text("backend", name)
-    if name not in BACKENDS:
-        raise refuse("contexts/unknown-backend", name=name)
-    return name
 
 
 def advances_to_next_backend(failure: BaseException) -> bool:
@@ -91,18 +67,18 @@ def automatic(backend: str | None) -> ContextDevice:
     asked = backend if backend is not None else os.environ.get("COUNTERFOIL_BACKEND") or None
     if asked is not None:
         return _named(known(asked))
-    for name in _AUTO:
+    for name in AUTO:
         try:
             return _named(name)
         except Exception as failure:
             if not advances_to_next_backend(failure):
                 raise
-    raise refuse("contexts/none-available", tried=list(_AUTO))
+    raise refuse("contexts/none-available", tried=list(AUTO))
 
 
 def _named(name: str) -> ContextDevice:
     if name in ("cc", "multidev_cc"):
-        return cpu_device(1 if name == "cc" else _WORKERS, 0)
+        return cpu_device(1 if name == "cc" else WORKERS, 0)
     raise unavailable(name, 0)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil_reference.contexts import roots
 from counterfoil_spec.arguments import instance
+from counterfoil_spec.backends import known
 from counterfoil_spec.limits import POOL_ALIGNMENT, POOL_CAP
 from counterfoil_spec.programs.nodes import PROGRAM_DTYPES
 
@@ -46,7 +47,7 @@ def codegen_capabilities() -> dict[str, object]:
 
 def backend_facts(name: str) -> dict[str, object]:
     """What a backend is, by name; refuses contexts/unknown-backend (context:93, context:95)."""
-    name = roots.known(name)
+    name = known(name)
     cpu = name in ("cc", "multidev_cc")
     return {
         "name": name,

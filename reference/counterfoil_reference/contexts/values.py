@@ -33,6 +33,7 @@ from counterfoil_reference.frontier import Frontier
 from counterfoil_reference.lineage import Entry
 from counterfoil_reference.programs import NOTHING_DECIDED, Decisions
 from counterfoil_spec.arguments import instance
+from counterfoil_spec.backends import unavailable
 from counterfoil_spec.programs import placements as words
 from counterfoil_spec.programs.comps import Comp
 from counterfoil_spec.programs.loops import Lowered, Transform
@@ -74,17 +75,17 @@ class Context:
     @staticmethod
     def cuda(ordinal: int = 0) -> Context:
         """Refuses memory/backend-unavailable."""
-        raise roots.unavailable("cuda", ordinal)
+        raise unavailable("cuda", ordinal)
 
     @staticmethod
     def hip(ordinal: int = 0) -> Context:
         """Refuses memory/backend-unavailable."""
-        raise roots.unavailable("hip", ordinal)
+        raise unavailable("hip", ordinal)
 
     @staticmethod
     def metal(ordinal: int = 0) -> Context:
         """Refuses memory/backend-unavailable."""
-        raise roots.unavailable("metal", ordinal)
+        raise unavailable("metal", ordinal)
 
     @staticmethod
     def auto(backend: str | None = None) -> Context:

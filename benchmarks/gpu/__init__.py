@@ -1,0 +1,1 @@
+"""Checks and measurements on a real CUDA device, in one report."""

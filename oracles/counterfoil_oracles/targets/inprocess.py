@@ -1,0 +1,199 @@
+"""The fast road: a target in this process, whose answers are Python objects and no JSON.
+
+``Adapter`` is what a Python target is easily written with: a method for each command it does. What it raises is told
+apart: ``Declines`` a refusal, ``NotImplementedError`` something it does not do, anything else a failure.
+"""
+
+from __future__ import annotations
+
+import importlib
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+from counterfoil_oracles.targets.target import HarnessBroken
+from counterfoil_spec.commands import references
+from counterfoil_spec.dtypes import Dtype
+from counterfoil_spec.protocol import (
+    Errored,
+    Identity,
+    Profile,
+    Refusal,
+    Skipped,
+    TargetOutcome,
+    TargetStep,
+    Value,
+    element_bits,
+)
+
+
+class PythonTarget(Protocol):
+    """What ``package.module:factory`` gives. It may be an ``Adapter``, or anything with these methods."""
+
+    def start(self) -> Identity: ...
+    def profile(self, profile: Profile) -> str | None: ...
+    def run(self, step: TargetStep) -> TargetOutcome: ...
+    def reset(self) -> None: ...
+    def stop(self) -> None: ...
+
+
+class Declines(Exception):
+    """A target's refusal: by a rule's id, or in its own words."""
+
+    def __init__(self, message: str = "", rule: str | None = None, **subjects: Any) -> None:
+        super().__init__(message)
+        self.outcome = Refusal(rule=rule, message=None if rule else message, subjects=subjects or None)
+
+
+class Direct:
+    """A Python target as the checker asks it."""
+
+    def __init__(self, target: PythonTarget) -> None:
+        self._target = target
+        try:
+            self.identity: Identity = target.start()
+        except Exception as error:
+            raise HarnessBroken(f"the target does not start: {type(error).__name__}: {error}") from error
+
+    def adopt(self, profile: Profile) -> str | None:
+        """Ask it to keep to a profile."""
+        return self._target.profile(profile)
+
+    def run(self, steps: Sequence[TargetStep], fresh: bool) -> list[TargetOutcome]:
+        """Each step in turn; an exception that escapes the target breaks the harness."""
+        try:
+            if fresh:
+                self._target.reset()
+            return [self._target.run(step) for step in steps]
+        except Exception as error:
+            raise HarnessBroken(f"the target broke the harness: {type(error).__name__}: {error}") from error
+
+    def close(self) -> None:
+        """Stop it."""
+        self._target.stop()
+
+
+def imported(name: str) -> Direct:
+    """The target that ``package.module:factory`` makes; HarnessBroken if there is none."""
+    module, colon, factory = name.partition(":")
+    try:
+        made = getattr(importlib.import_module(module), factory)() if colon else None
+    except Exception as error:
+        raise HarnessBroken(f"{name} makes no target: {type(error).__name__}: {error}") from error
+    if made is None or not all(hasattr(made, word) for word in ("start", "run", "reset")):
+        raise HarnessBroken(f"{name} makes no target: package.module:factory is wanted")
+    return Direct(made)
+
+
+class Adapter:
+    """A Python target written as one method for each command: ``from_values(self, dtype, shape, values)`` and so on.
+
+    A command's dots are underscores in the method's name. References among the arguments come as the objects earlier
+    steps made, numbers as Python's. A method returns the object to bind, or the value of the outcome; ``refuses``
+    turns the exceptions of the library under test into refusals.
+    """
+
+    name = "target"
+    version = "0"
+    language = "Python"
+    chapters: Sequence[str] = ()
+    dtypes: Sequence[str] = ()
+    refuses: tuple[type[Exception], ...] = ()
+    makes: frozenset[str] = frozenset()
+    may_make: frozenset[str] = frozenset()
+
+    def __init__(self) -> None:
+        self.names: dict[str, Any] = {}
+
+    def start(self) -> Identity:
+        """Who it is, and the commands for which it has a method."""
+        return Identity(
+            protocol=1, name=self.name, version=self.version, language=self.language, chapters=list(self.chapters),
+            dtypes=list(self.dtypes), commands=sorted(self.commands()), rules="messages",
+        )  # fmt: skip
+
+    def commands(self) -> Iterable[str]:
+        """The names of the commands it does: its methods marked with ``command``."""
+        for attribute in dir(type(self)):
+            method = getattr(type(self), attribute, None)
+            if callable(method) and hasattr(method, "command"):
+                yield method.command
+
+    def profile(self, profile: Profile) -> str | None:
+        """It keeps to any profile."""
+        return None
+
+    def reset(self) -> None:
+        """Forget every name."""
+        self.names.clear()
+
+    def stop(self) -> None:
+        """Nothing is left to do."""
+        self.names.clear()
+
+    def run(self, step: TargetStep) -> TargetOutcome:
+        """One step."""
+        method = self._methods().get(step.do)
+        if method is None:
+            return Skipped(f"{self.name} has no {step.do}")
+        missing = [name for name in references(step.args) if name not in self.names]
+        if missing:
+            return Skipped(f"{missing[0]} was never made")
+        try:
+            made = method(self, **{key: self.taken(value) for key, value in step.args.items()})
+        except Declines as refusal:
+            return refusal.outcome
+        except NotImplementedError as error:
+            return Skipped(str(error) or f"{self.name} does not do that")
+        except self.refuses as error:
+            return Refusal(message=f"{type(error).__name__}: {error}")
+        except Exception as error:
+            return Errored(f"{type(error).__name__}: {error}")
+        return self._bound(step, made)
+
+    def taken(self, data: Any) -> Any:
+        """An argument as the methods get it."""
+        match data:
+            case {"ref": name}:
+                return self.names[name]
+            case {"float": bits}:
+                return struct.unpack(">d", bytes.fromhex(bits))[0]
+            case {"int": digits}:
+                return int(digits)
+            case {"complex": [real, imaginary]}:
+                return complex(self.taken(real), self.taken(imaginary))
+            case list():
+                return [self.taken(entry) for entry in data]
+            case dict():
+                return {key: self.taken(value) for key, value in data.items()}
+        return data
+
+    def _methods(self) -> dict[str, Callable[..., Any]]:
+        found = type(self).__dict__.get("_table")
+        if found is None:
+            found = {getattr(type(self), name).command: getattr(type(self), name) for name in dir(type(self))
+                     if hasattr(getattr(type(self), name, None), "command")}  # fmt: skip
+            type(self)._table = found  # type: ignore[attr-defined]
+        return dict(found)
+
+    def _bound(self, step: TargetStep, made: Any) -> TargetOutcome:
+        if step.bind is None or step.do not in self.makes | self.may_make:
+            return Value(made)
+        if made is not None:
+            self.names[step.bind] = made
+        return Value(made is not None if step.do in self.may_make else None)
+
+
+def command(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Marks a method of an Adapter as what does that command."""
+
+    def marked(method: Callable[..., Any]) -> Callable[..., Any]:
+        method.command = name  # type: ignore[attr-defined]
+        return method
+
+    return marked
+
+
+def elements(dtype: Dtype, codes: Iterable[int]) -> dict[str, Any]:
+    """Elements as an outcome's value: their bits."""
+    return {"dtype": dtype.name, "bits": [element_bits(dtype, code) for code in codes]}

@@ -1,0 +1,103 @@
+"""One random program of the array machine on the reference and a target."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from counterfoil_oracles.collecting import between_programs
+from counterfoil_oracles.machines.choices import RandomChooser, weighted
+from counterfoil_oracles.machines.world import Plan, World
+from counterfoil_oracles.targets.pair import Skip, TargetPair
+from counterfoil_oracles.targets.verdicts import Finding
+from counterfoil_spec.commands import Command, Fault, Header, Outcome, Step, Trace
+
+Plans = Sequence[tuple[int, Callable[[World], Plan[None]]]]
+
+
+class Parted(Exception):
+    """The target parted from the reference; ``trace`` is all that ran, the last step included."""
+
+    def __init__(self, finding: Finding, trace: Trace) -> None:
+        super().__init__(finding.words)
+        self.finding = finding
+        self.trace = trace
+
+
+@dataclass
+class Ran:
+    """What came of a program: commands run, and the rules that refused one of them."""
+
+    steps: int
+    rules: set[str]
+
+
+class TargetProgram:
+    """Runs plans on a pair; what nobody runs is answered by a fault, which plans take as nothing made."""
+
+    def __init__(self, pair: TargetPair, world: World, observe: Callable[[Command, Outcome], None]) -> None:
+        self.pair = pair
+        self.world = world
+        self.steps: list[Step] = []
+        self.recent: deque[Command] = deque(maxlen=12)
+        self._observe = observe
+
+    def run(self, plan: Plan[None]) -> None:
+        """Run a plan to its end; raises Parted."""
+        try:
+            command = next(plan)
+            while True:
+                command = plan.send(self._step(command))
+        except StopIteration:
+            pass
+
+    def _step(self, command: Command) -> Outcome:
+        try:
+            outcome, finding = self.pair.step(command)
+        except Skip as skip:
+            return Fault(f"skipped: {skip}")
+        self.steps.append(Step(command=command, outcome=outcome))
+        self._observe(command, outcome)
+        if finding is not None:
+            raise Parted(finding, self.trace)
+        self.world.learn(command, outcome)
+        self.recent.append(command)
+        filling = self.pair.filling(command)
+        if filling is not None:
+            self._step(filling)
+        return outcome
+
+    @property
+    def trace(self) -> Trace:
+        """What ran so far."""
+        return Trace(Header(title="a program on a target"), list(self.steps))
+
+
+def run_program(
+    make_pair: Callable[[], TargetPair],
+    plans: Plans,
+    begin: Callable[[World], Plan[None]],
+    seed: int,
+    length: int,
+    observe: Callable[[Command, Outcome], None],
+    reference: Any,
+) -> int:
+    """A program of about ``length`` steps drawn from ``seed``; the steps it took. Raises Parted."""
+    chooser = RandomChooser(seed)
+    with between_programs(reference):
+        pair = make_pair()
+        try:
+            program = TargetProgram(pair, World(pair.reference, chooser), observe)
+            program.run(begin(program.world))
+            attempts = 0
+            while len(program.steps) < length and attempts < 4 * length:
+                attempts += 1
+                program.run(weighted(chooser, plans)(program.world))
+            finding = pair.look()
+            if finding is not None:
+                raise Parted(finding, program.trace)
+            return len(program.steps)
+        finally:
+            pair.close()

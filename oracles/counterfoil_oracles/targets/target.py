@@ -1,0 +1,41 @@
+"""What a target is to the checker, whatever road leads to it; and what breaks a harness."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from counterfoil_oracles.environment import HarnessError
+from counterfoil_spec.protocol import Identity, Profile, TargetOutcome, TargetStep
+
+
+class HarnessBroken(HarnessError):
+    """The target hung, died, flooded, or answered what is no answer: told apart from any divergence (exit code 3)."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a target may take: seconds for a reply, bytes of a reply and of kept standard error, bytes of memory."""
+
+    seconds: float = 10.0
+    reply_bytes: int = 16 << 20
+    error_bytes: int = 64 << 10
+    memory_bytes: int = 4 << 30
+
+
+class Target(Protocol):
+    """One implementation. Each call raises HarnessBroken where the target does not answer within its bounds."""
+
+    @property
+    def identity(self) -> Identity:
+        """Who answers, and what it does."""
+
+    def adopt(self, profile: Profile) -> str | None:
+        """Ask it to keep to a profile: None, or why it cannot."""
+
+    def run(self, steps: Sequence[TargetStep], fresh: bool) -> list[TargetOutcome]:
+        """One outcome for each step; ``fresh`` forgets every name first."""
+
+    def close(self) -> None:
+        """Stop it. A second call does nothing."""

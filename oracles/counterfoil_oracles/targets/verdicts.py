@@ -1,0 +1,92 @@
+"""What a target's outcome is beside the reference's: agreement, a divergence of a kind, or no verdict."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from counterfoil_oracles.compare import PLANNED_FAULTS, said
+from counterfoil_oracles.coverage import rule_of_outcome
+from counterfoil_oracles.targets import wire
+from counterfoil_oracles.targets.mapper import Mapper
+from counterfoil_spec.commands import Command, Fault, Outcome, Refused, Returned, matches
+from counterfoil_spec.protocol import Errored, Profile, Refusal, Skipped, TargetOutcome, Value
+
+
+class Kind(enum.Enum):
+    """How a target parted from the reference."""
+
+    ACCEPTED = "accepted what is refused"
+    REFUSED = "refused what is accepted"
+    OTHER_RULE = "refused by another rule"
+    UNMAPPED = "refused in words that map to no rule"
+    VALUE = "answered another value"
+    CONTENT = "left other elements"
+    ERRORED = "failed"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One difference: its kind, the command, the rule concerned (the reference's, else the target's), and the words."""
+
+    kind: Kind
+    command: Command
+    rule: str | None
+    words: str
+
+    @property
+    def case(self) -> str:
+        """What known differences name it by: the command, the kernel's name and the kind."""
+        what = f"{self.command.do} {self.command.args['name']}" if self.command.do == "kernel" else self.command.do
+        return f"{what}: {self.kind.name.lower().replace('_', '-')}"
+
+
+def judged(
+    command: Command, expected: Outcome, actual: TargetOutcome, profile: Profile, mapper: Mapper
+) -> Finding | None:
+    """The finding that two outcomes are, or None where they agree."""
+    rule = rule_of_outcome(command, expected)
+    if isinstance(actual, Errored):
+        if isinstance(expected, Fault) and expected.error in PLANNED_FAULTS:
+            return None
+        return Finding(Kind.ERRORED, command, rule, f"expected {said(expected)}, and it failed: {actual.message}")
+    if isinstance(actual, Refusal):
+        return _refusal(command, expected, actual, rule, profile, mapper)
+    assert not isinstance(actual, Skipped), "what was skipped is never judged"
+    return _value(command, expected, actual, rule, profile)
+
+
+def _refusal(
+    command: Command, expected: Outcome, actual: Refusal, rule: str | None, profile: Profile, mapper: Mapper
+) -> Finding | None:
+    named = actual.rule if actual.rule is not None else mapper.rule(command.do, actual.message or "")
+    words = actual.message if actual.message is not None else f"by {actual.rule}"
+    if rule is None:
+        return Finding(Kind.REFUSED, command, named, f"expected {said(expected)}, and it refused: {words}")
+    if named is None:
+        return Finding(Kind.UNMAPPED, command, rule, f"expected {said(expected)}, and it refused: {words}")
+    if named != rule:
+        return Finding(Kind.OTHER_RULE, command, rule, f"expected {said(expected)}, and it refused by {named}: {words}")
+    if profile.subjects == "compared" and actual.subjects is not None and isinstance(expected, Refused):
+        theirs = Refused(rule, wire.received(actual.subjects))
+        if not matches(expected, theirs):
+            return Finding(Kind.OTHER_RULE, command, rule, f"expected {said(expected)}, got {said(theirs)}")
+    return None
+
+
+def _value(command: Command, expected: Outcome, actual: Value, rule: str | None, profile: Profile) -> Finding | None:
+    theirs = Returned(wire.received(actual.value))
+    own = rule_of_outcome(command, theirs)
+    if rule is not None and own == rule:
+        return None
+    if rule is not None and own is None:
+        if profile.declines == "free" and rule == "door/declined":
+            return None
+        return Finding(Kind.ACCEPTED, command, rule, f"expected {said(expected)}, got {said(theirs)}")
+    if rule is not None or own is not None:
+        return Finding(Kind.OTHER_RULE, command, rule or own, f"expected {said(expected)}, got {said(theirs)}")
+    if isinstance(expected, Fault):
+        return Finding(Kind.ACCEPTED, command, None, f"expected {said(expected)}, got {said(theirs)}")
+    if not matches(expected, theirs):
+        return Finding(Kind.VALUE, command, None, f"expected {said(expected)}, got {said(theirs)}")
+    return None

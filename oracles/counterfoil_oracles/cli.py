@@ -13,7 +13,9 @@ from typing import Final
 import msgspec
 
 from counterfoil_oracles import check, explain, replay, subjects
+from counterfoil_oracles.cuda import emulation, setting
 from counterfoil_oracles.environment import HarnessError
+from counterfoil_oracles.targets import command
 from counterfoil_spec import __version__
 from counterfoil_spec.commands import decode_trace
 from counterfoil_spec.rules import registry
@@ -40,10 +42,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
+        if arguments[:1] == ["check"] and command.is_meant(arguments[1:]):
+            return command.main(arguments[1:])
         if arguments and arguments[0] in _PROGRAMS:
             program = importlib.import_module(_PROGRAMS[arguments[0]][0])
             return int(program.main(arguments[1:]))
         options = _parser().parse_args(arguments)
+        if getattr(options, "mode", None) is not None:
+            emulation.enter(options.mode, arguments)
+        if getattr(options, "device", None) == "cuda":
+            setting.use()
         run: Callable[[argparse.Namespace], int] = options.run
         return run(options)
     except HarnessError as error:
@@ -58,29 +66,31 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"counterfoil {__version__}")
     commands = parser.add_subparsers(required=True, metavar="command")
 
-    def command(name: str, run: Callable[[argparse.Namespace], int], help: str) -> argparse.ArgumentParser:
+    def subcommand(name: str, run: Callable[[argparse.Namespace], int], help: str) -> argparse.ArgumentParser:
         found = commands.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
         found.set_defaults(run=run)
         return found
 
-    checking = command("check", _check, "random programs on the reference and a subject, compared at every step")
+    checking = subcommand("check", _check, "random programs on the reference and a subject, compared at every step")
     checking.add_argument("--seconds", type=float, default=40.0, help="how long (default: 40)")
     checking.add_argument("--seed", type=int, default=0, help="where the programs start (default: 0)")
     checking.add_argument("--failures", type=int, default=1, help="stop after so many divergences (default: 1)")
     checking.add_argument("--machine", choices=check.MACHINES, help="one machine alone (default: both, in turn)")
-    replaying = command("replay", _replay, "run saved traces again: FIXED, FAILED or FLAKY")
+    replaying = subcommand("replay", _replay, "run saved traces again: FIXED, FAILED or FLAKY")
     replaying.add_argument("files", nargs="+", type=Path)
-    explaining = command("explain", _explain, "a rule, or a trace step by step")
+    explaining = subcommand("explain", _explain, "a rule, or a trace step by step")
     explaining.add_argument("what", help="a rule's id, such as door/overlapping, or a trace file")
     for parser_of in (checking, replaying, explaining):
         parser_of.add_argument("--subject", default="counterfoil", help="the module to check (default: counterfoil)")
-    covering = command("coverage", _coverage, "every rule triggered and passed, in each half")
+        parser_of.add_argument("--device", choices=("cuda",), help="use CUDA devices too; the reference models them")
+        parser_of.add_argument("--mode", choices=emulation.MODES, help="over the emulated driver, in that mode")
+    covering = subcommand("coverage", _coverage, "every rule triggered and passed, in each half")
     covering.add_argument("--seconds", type=float, default=30.0, help="how long to run programs (default: 30)")
     covering.add_argument("--subject", default="counterfoil", help="the module to check (default: counterfoil)")
-    exhausting = command("exhaust", _exhaust, "every short program over two memories, on both halves")
+    exhausting = subcommand("exhaust", _exhaust, "every short program over two memories, on both halves")
     exhausting.add_argument("--subject", default="counterfoil", help="the module to check (default: counterfoil)")
     exhausting.add_argument("--contexts", action="store_true", help="every short history of contexts instead (minutes)")
-    command("demo", _demo, "the same check on a broken copy of the fast half")
+    subcommand("demo", _demo, "the same check on a broken copy of the fast half")
     for name, (_, help) in _PROGRAMS.items():
         commands.add_parser(name, help=help)
     return parser

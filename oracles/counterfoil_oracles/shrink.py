@@ -17,20 +17,27 @@ def shrink(
 ) -> list[Command]:
     """A short program that parts the halves at a command of the same kind; about ``seconds`` of this process's time at
     most, so that a busy machine shrinks no worse."""
-    deadline = time.process_time() + seconds
 
     def fails(candidate: Sequence[Command]) -> bool:
-        if time.process_time() > deadline:
-            return False
         divergence = first_divergence(reference, subject, candidate)
         return divergence is not None and alike(divergence, found)
 
-    left = list(commands[: found.index + 1])
+    return shrunk(commands[: found.index + 1], fails, seconds)
+
+
+def shrunk(commands: Sequence[Command], fails: Fails, seconds: float) -> list[Command]:
+    """The shortest and simplest program found that still fails; the last command is what fails in the one given."""
+    deadline = time.process_time() + seconds
+
+    def still(candidate: Sequence[Command]) -> bool:
+        return time.process_time() <= deadline and fails(candidate)
+
+    left = list(commands)
     needed = _needed(left, len(left) - 1)
-    left = _fewer(needed if fails(needed) else left, fails)
+    left = _fewer(needed if still(needed) else left, still)
     while True:
         before = len(left)
-        left = _fewer(_simpler(left, fails), fails)
+        left = _fewer(_simpler(left, still), still)
         if len(left) == before:
             return left
 

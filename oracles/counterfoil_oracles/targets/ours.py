@@ -28,8 +28,8 @@ from counterfoil_spec.rules import registry
 ELEMENTS = frozenset({"array.to_values", "array.get"})
 """Commands whose values are elements of an array, and travel as bits."""
 
-LEFT_OUT = frozenset({"poison", "inject", "drop"})
-"""Commands of the harness itself, which no target is asked."""
+LEFT_OUT = frozenset({"poison", "inject", "drop", "device.set_budget"})
+"""Commands of the harness itself; and budgets, which count what others of the process hold."""
 
 
 class HalfTarget:

@@ -26,6 +26,9 @@ _WRITTEN: Final = {"kernel": "dst", "array.set": "array", "transfer": "dst", "ar
 FILL: Final = "submit_fill"
 """The command that stores a byte everywhere: fresh memory holds anything until then."""
 
+WAIT: Final = "buffer.wait"
+"""The command that performs what a device has to do to it."""
+
 _FRESH: Final = frozenset({"buffer", "empty", "host_array"})
 _DTYPES: Final = ("dtype",)
 
@@ -59,6 +62,7 @@ class TargetPair:
             expected = self.reference.execute(command)
         finding = judged(command, expected, actual, self.profile, self._mapper)
         if finding is None and isinstance(expected, Returned):
+            self._fill(command)
             finding = self._content(command, expected, records)
         records.clear()
         return expected, finding
@@ -68,12 +72,19 @@ class TargetPair:
         """Whether the target can be told what fresh memory holds."""
         return FILL in self._commands
 
-    def filling(self, command: Command) -> Command | None:
-        """The command after one that made memory, which says what that holds; None where none is wanted."""
+    def _fill(self, command: Command) -> None:
+        """Say what fresh memory holds, right after it was made."""
         thing = self.reference.names.get(command.bind or "")
         if command.do not in _FRESH or thing is None or not self.fills:
-            return None
-        return Command(do=FILL, args={"buffer": {"ref": command.bind}, "byte": 0})
+            return
+        args = {"buffer": {"ref": command.bind}}
+        for step in (
+            Command(do=FILL, args={**args, "byte": 0}),
+            Command(do=WAIT, args={**args, "access": "read_write"}),
+        ):
+            if step.do in self._commands:
+                self._ask(step)
+                self.reference.execute(step)
 
     def look(self) -> Finding | None:
         """The first live array of the host that holds other elements than the reference's; None if none does."""
@@ -187,4 +198,8 @@ def _is_readable(thing: Any) -> bool:
     if not hasattr(thing, "layout"):
         return False
     buffer = thing.buffer
-    return buffer.dead is None and not buffer.claims[1] and buffer.device.name == "host"
+    if buffer.dead is not None or buffer.claims[1] or not buffer.memory.on_host:
+        return False
+    written = buffer.memory.stamps.last_write
+    is_there = written is None or written[0].reached >= written[1]
+    return is_there and all(owner.lost is None for owner in (buffer.device, buffer.memory.device))

@@ -64,9 +64,6 @@ class TargetProgram:
             raise Parted(finding, self.trace)
         self.world.learn(command, outcome)
         self.recent.append(command)
-        filling = self.pair.filling(command)
-        if filling is not None:
-            self._step(filling)
         return outcome
 
     @property

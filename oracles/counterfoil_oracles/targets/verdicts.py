@@ -37,7 +37,7 @@ class Finding:
     @property
     def case(self) -> str:
         """What known differences name it by: the command, the kernel's name and the kind."""
-        what = f"{self.command.do} {self.command.args['name']}" if self.command.do == "kernel" else self.command.do
+        what = f"{self.command.do} {self.command.args.get('name')}" if self.command.do == "kernel" else self.command.do
         return f"{what}: {self.kind.name.lower().replace('_', '-')}"
 
 

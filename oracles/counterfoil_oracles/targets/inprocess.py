@@ -7,6 +7,7 @@ apart: ``Declines`` a refusal, ``NotImplementedError`` something it does not do,
 from __future__ import annotations
 
 import importlib
+import re
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
@@ -89,8 +90,9 @@ class Adapter:
     """A Python target written as one method for each command: ``from_values(self, dtype, shape, values)`` and so on.
 
     A command's dots are underscores in the method's name. References among the arguments come as the objects earlier
-    steps made, numbers as Python's. A method returns the object to bind, or the value of the outcome; ``refuses``
-    turns the exceptions of the library under test into refusals.
+    steps made, numbers as Python's. A method returns the object to bind, or the value of the outcome. ``refuses`` are
+    the exceptions by which the library under test refuses; ``patterns`` tell the rule that its words mean: (the start
+    of the command's name, a regular expression, the rule), the first that matches.
     """
 
     name = "target"
@@ -99,6 +101,7 @@ class Adapter:
     chapters: Sequence[str] = ()
     dtypes: Sequence[str] = ()
     refuses: tuple[type[Exception], ...] = ()
+    patterns: Sequence[tuple[str, str, str]] = ()
     makes: frozenset[str] = frozenset()
     may_make: frozenset[str] = frozenset()
 
@@ -146,7 +149,7 @@ class Adapter:
         except NotImplementedError as error:
             return Skipped(str(error) or f"{self.name} does not do that")
         except self.refuses as error:
-            return Refusal(message=f"{type(error).__name__}: {error}")
+            return self.refused(step, f"{type(error).__name__}: {error}")
         except Exception as error:
             return Errored(f"{type(error).__name__}: {error}")
         return self._bound(step, made)
@@ -167,6 +170,13 @@ class Adapter:
             case dict():
                 return {key: self.taken(value) for key, value in data.items()}
         return data
+
+    def refused(self, step: TargetStep, words: str) -> Refusal:
+        """A refusal in the library's words, by the rule they mean where a pattern tells it."""
+        for command, pattern, rule in self.patterns:
+            if step.do.startswith(command) and re.search(pattern, words):
+                return Refusal(rule=rule, message=words)
+        return Refusal(message=words)
 
     def _methods(self) -> dict[str, Callable[..., Any]]:
         found = type(self).__dict__.get("_table")

@@ -85,6 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--format", choices=sorted(FORMATS), default="text", help="of the report on standard output (default text)")
     add("--keep", type=Path, default=DIRECTORY, metavar="DIRECTORY", help="where traces of failures are kept")
     add("--validate-implementation", action="store_true", help="hold every message against the protocol's schema")
+    add("--in-process", action="store_true", help="load the target into this process: faster, and unbounded")
     add("--reply-seconds", type=float, default=Bounds.seconds, help="how long a reply may take (default 10)")
     return parser
 
@@ -102,7 +103,8 @@ def _checked(options: argparse.Namespace, program: Sequence[str]) -> int:
         frozenset(options.chapter), frozenset(options.rule), options.seconds, options.steps, options.seed
     )
     validator = Validator() if options.validate_implementation else None
-    reopen = opener(options.target, program, Bounds(seconds=options.reply_seconds), validator)
+    bounds = Bounds(seconds=options.reply_seconds)
+    reopen = opener(options.target, program, bounds, options.in_process, validator)
     campaign = Campaign(subjects.half("counterfoil_reference"), reopen, selection, profile, words, options.keep)
     report = campaign.run(shipped(), Progress() if sys.stderr.isatty() else None)
     if options.update_known:

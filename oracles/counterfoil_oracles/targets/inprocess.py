@@ -187,9 +187,9 @@ class Adapter:
         return dict(found)
 
     def _bound(self, step: TargetStep, made: Any) -> TargetOutcome:
-        if step.bind is None or step.do not in self.makes | self.may_make:
+        if step.do not in self.makes | self.may_make:
             return Value(made)
-        if made is not None:
+        if made is not None and step.bind is not None:
             self.names[step.bind] = made
         return Value(made is not None if step.do in self.may_make else None)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 
-from counterfoil_oracles.targets import inprocess, spoken
+from counterfoil_oracles.targets import inprocess, library, spoken
 from counterfoil_oracles.targets.target import Bounds, Target
 
 
@@ -12,16 +13,25 @@ def opener(
     name: str | None,
     command: Sequence[str],
     bounds: Bounds,
+    in_process: bool,
     watch: Callable[[str, bytes], None] | None = None,
 ) -> Callable[[], Target]:
-    """What starts the target each time it is called: ``command`` a program, else by ``name``."""
+    """What starts the target each time it is called: ``command`` a program, else by ``name``.
+
+    Libraries and factories run in a process of their own, which the bounds hold, unless ``in_process``: half as much
+    time a step, and whatever brings them down brings the checker down.
+    """
     if command:
         return lambda: spoken.program(command, bounds, watch)
     assert name is not None
     if name.startswith("unix:"):
         return lambda: spoken.listener(name.removeprefix("unix:"), bounds, watch)
-    if name.endswith((".so", ".dylib")):
-        from counterfoil_oracles.targets import library
+    if not in_process:
+        server = [sys.executable, "-m", "counterfoil_oracles.targets.serve", name]
+        return lambda: spoken.program(server, bounds, watch)
+    return lambda: here(name)
 
-        return lambda: library.loaded(name)
-    return lambda: inprocess.imported(name)
+
+def here(name: str) -> Target:
+    """A target loaded into this process: a library by its path, or what a Python factory makes."""
+    return library.loaded(name) if name.endswith((".so", ".dylib")) else inprocess.imported(name)

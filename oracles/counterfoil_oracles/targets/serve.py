@@ -1,6 +1,6 @@
-"""``python -m counterfoil_oracles.targets.serve package.module:factory [--socket PATH]``: a Python target, spoken to.
+"""``python -m counterfoil_oracles.targets.serve TARGET [--socket PATH]``: a factory or a library, spoken to.
 
-The other end of the protocol: what a target in Python needs to be asked as a program, and a model for other languages.
+The other end of the protocol, in a process of its own, and a model for other languages.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import BinaryIO
 
 import msgspec
 
-from counterfoil_oracles.targets.inprocess import Direct, imported
+from counterfoil_oracles.targets.opening import here
+from counterfoil_oracles.targets.target import Target
 from counterfoil_spec.protocol import (
     PROTOCOL,
     Adopt,
@@ -28,7 +29,7 @@ from counterfoil_spec.protocol import (
 )
 
 
-def serve(target: Direct, requests: BinaryIO, replies: BinaryIO) -> int:
+def serve(target: Target, requests: BinaryIO, replies: BinaryIO) -> int:
     """Answer requests until ``stop`` or the end of the input; the exit code."""
     decoder = msgspec.json.Decoder(Request)
     for line in requests:
@@ -40,7 +41,7 @@ def serve(target: Direct, requests: BinaryIO, replies: BinaryIO) -> int:
     return 1
 
 
-def _answered(target: Direct, request: Request) -> Started | Adopted | Ran | Stopped:
+def _answered(target: Target, request: Request) -> Started | Adopted | Ran | Stopped:
     match request:
         case Start(seq=seq, protocol=protocol):
             if protocol != PROTOCOL:
@@ -62,14 +63,14 @@ def main(arguments: list[str]) -> int:
     if len(arguments) == 1:
         output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what the target prints is no reply
-        return serve(imported(arguments[0]), sys.stdin.buffer, output)
+        return serve(here(arguments[0]), sys.stdin.buffer, output)
     if len(arguments) == 3 and arguments[1] == "--socket":
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as waiting:
             waiting.bind(arguments[2])
             waiting.listen(1)
             connection, _ = waiting.accept()
             with connection, connection.makefile("rb") as requests, connection.makefile("wb") as replies:
-                return serve(imported(arguments[0]), requests, replies)
+                return serve(here(arguments[0]), requests, replies)
     print(__doc__, file=sys.stderr)
     return 2
 

@@ -9,19 +9,19 @@ import numpy as np
 from counterfoil_oracles.targets.inprocess import Adapter, Declines, command
 from counterfoil_oracles.targets.libraries.strided import NUMPY, Strides, bits_of, slices
 
-_UNARY: Final = {
+_UNARY: Final[dict[str, Any]] = {
     "neg": np.negative, "recip": np.reciprocal, "abs": np.abs, "sign": np.sign, "sqrt": np.sqrt, "floor": np.floor,
     "ceil": np.ceil, "round": np.rint, "trunc": np.trunc, "exp": np.exp, "exp2": np.exp2, "log": np.log,
     "log2": np.log2, "log1p": np.log1p, "expm1": np.expm1, "sin": np.sin, "cos": np.cos, "tan": np.tan,
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
 }  # fmt: skip
-_BINARY: Final = {
+_BINARY: Final[dict[str, Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "fdiv": np.divide, "pow": np.power, "atan2": np.arctan2,
     "maximum": np.maximum, "minimum": np.minimum, "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or,
     "bitwise_xor": np.bitwise_xor, "equal": np.equal, "not_equal": np.not_equal, "less": np.less,
     "less_equal": np.less_equal, "matmul": np.matmul,
 }  # fmt: skip
-_REDUCTIONS: Final = {"sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min, "mean": np.mean}
+_REDUCTIONS: Final[dict[str, Any]] = {"sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min, "mean": np.mean}
 
 
 class NumPy(Adapter):

@@ -146,8 +146,8 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     outcomes: list[TargetOutcome]
 
 
-class Stopped(msgspec.Struct, frozen=True, kw_only=True):
-    """The reply to ``stop``."""
+class Stopped(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The reply to ``stop``: nothing more, or every reply would be one."""
 
     seq: int
 

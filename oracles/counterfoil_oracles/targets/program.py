@@ -88,7 +88,7 @@ def run_program(
         try:
             program = TargetProgram(pair, World(pair.reference, chooser), observe)
             program.run(begin(program.world))
-            attempts = 0
+            attempts = 0 if program.world.all("device") else 4 * length  # without a host there is nothing to draw
             while len(program.steps) < length and attempts < 4 * length:
                 attempts += 1
                 program.run(weighted(chooser, plans)(program.world))

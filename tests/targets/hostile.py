@@ -1,0 +1,86 @@
+"""A program that speaks the protocol until it does what its first argument says."""
+
+import json
+import os
+import sys
+import time
+
+
+def identity(seq: int) -> dict[str, object]:
+    """A plausible start."""
+    commands = ["host", "buffer", "from_values", "array.to_values"]
+    return {
+        "seq": seq, "protocol": 1, "name": "hostile", "version": "0", "language": "Python",
+        "chapters": ["arrays"], "dtypes": ["int32"], "commands": commands,
+    }  # fmt: skip
+
+
+def misbehave(how: str, request: dict[str, object]) -> None:
+    """Answer a run in that way."""
+    seq, steps = request["seq"], request["steps"]
+    assert isinstance(steps, list)
+    fine = json.dumps({"seq": seq, "outcomes": [{"is": "value", "value": None}] * len(steps)})
+    match how:
+        case "hangs":
+            time.sleep(60)
+        case "dies":
+            os._exit(7)
+        case "crashes":
+            os.abort()
+        case "floods":
+            while True:
+                sys.stdout.write("x" * 65536)
+        case "mutters":
+            sys.stderr.write("y" * 10_000_000)
+            sys.stderr.flush()
+            os._exit(3)
+        case "raves":
+            print("this is no JSON")
+        case "answers another":
+            print(json.dumps({"seq": 999, "outcomes": []}))
+        case "answers too few":
+            print(json.dumps({"seq": seq, "outcomes": []}))
+        case "answers a list":
+            print("[1, 2]")
+        case "nests":
+            print(f'{{"seq": {seq}, "outcomes": {"[" * 100_000}}}')
+        case "invents an outcome":
+            print(json.dumps({"seq": seq, "outcomes": [{"is": "splendid"}] * len(steps)}))
+        case "invents elements":
+            bad = {"is": "value", "value": {"dtype": "int32", "bits": ["zz"]}}
+            print(json.dumps({"seq": seq, "outcomes": [bad] * len(steps)}))
+        case "grows":
+            held = []
+            while True:
+                held.append(bytearray(1 << 28))
+        case "leaves children":
+            if os.fork() == 0:
+                time.sleep(60)
+                os._exit(0)
+            print(fine)
+        case _:
+            print(fine)
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Answer until told to stop."""
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request["cmd"] == "start":
+            reply = identity(request["seq"])
+            if sys.argv[1] == "speaks another protocol":
+                reply = {"seq": request["seq"], "protocol": 2}
+            print(json.dumps(reply), flush=True)
+        elif request["cmd"] == "profile":
+            ok = sys.argv[1] != "wants another profile"
+            print(json.dumps({"seq": request["seq"], "ok": ok, "reason": None if ok else "not mine"}), flush=True)
+        elif request["cmd"] == "run":
+            misbehave(sys.argv[1], request)
+        else:
+            print(json.dumps({"seq": request["seq"]}), flush=True)
+            return
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""Targets that hang, die, flood or answer nonsense break the harness, in bounds; that is no divergence."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from counterfoil_oracles.targets import spoken
+from counterfoil_oracles.targets.target import Bounds, HarnessBroken
+from counterfoil_spec.protocol import Profile, TargetStep
+
+HOSTILE = Path(__file__).with_name("hostile.py")
+STEPS = [TargetStep(do="from_values", args={"dtype": "int32", "shape": [1], "values": [1]}, bind="x")] * 3
+
+WAYS = {
+    "hangs": "no reply within",
+    "dies": "exit code 7",
+    "crashes": "SIGABRT",
+    "floods": "longer than",
+    "mutters": "exit code 3; it said: y",
+    "raves": "is no reply to Run",
+    "answers another": "answered request 999",
+    "answers too few": "0 outcomes for 3 steps",
+    "answers a list": "is no reply to Run",
+    "nests": "is no reply to Run",
+    "invents an outcome": "is no reply to Run",
+    "grows": "ended",
+}
+
+
+def opened(how: str, bounds: Bounds | None = None) -> spoken.SpokenTarget:
+    bounds = bounds or Bounds(seconds=3, reply_bytes=1 << 20, memory_bytes=1 << 30)
+    return spoken.program([sys.executable, str(HOSTILE), how], bounds)
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_each_way_to_misbehave_is_named(how: str) -> None:
+    """The failure says what the target did, and it is no divergence."""
+    target = opened(how)
+    try:
+        with pytest.raises(HarnessBroken, match=WAYS[how]):
+            target.run(STEPS, fresh=True)
+    finally:
+        target.close()
+
+
+def test_another_protocol_is_refused_at_the_start() -> None:
+    """A target of another protocol is not asked anything."""
+    with pytest.raises(HarnessBroken, match="speaks protocol 2"):
+        opened("speaks another protocol")
+
+
+def test_a_profile_may_be_declined_with_a_reason() -> None:
+    """The reason comes back."""
+    target = opened("wants another profile")
+    try:
+        assert target.adopt(Profile()) == "not mine"
+    finally:
+        target.close()
+
+
+def test_children_end_with_the_target() -> None:
+    """Nothing that the target started is left when it is closed."""
+    target = opened("leaves children")
+    target.run(STEPS, fresh=True)
+    target.close()
+    time.sleep(0.1)
+    left = subprocess.run(["pgrep", "-f", f"{HOSTILE} leaves children"], capture_output=True, text=True).stdout
+    assert left == ""
+
+
+def test_a_program_that_is_not_there_breaks_the_harness() -> None:
+    """Its name is said."""
+    with pytest.raises(HarnessBroken, match="no-such-program"):
+        spoken.program(["no-such-program"])
+
+
+def test_what_is_kept_of_standard_error_is_bounded() -> None:
+    """Ten million bytes are read, and no more than the bound is kept."""
+    target = opened("mutters", Bounds(seconds=5, error_bytes=1000, memory_bytes=1 << 30))
+    try:
+        with pytest.raises(HarnessBroken):
+            target.run(STEPS, fresh=True)
+        assert len(target._channel.said) <= 1000
+    finally:
+        target.close()

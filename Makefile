@@ -14,7 +14,8 @@ BUILD := $(BIN)/python fast/build_native.py
 SAY := @printf '== %s\n'
 
 .DEFAULT_GOAL := help
-.PHONY: help venv native run test lint pytest exhaustive mutants soak bench sanitize tsan arm64 clean
+.PHONY: help venv native run test lint pytest exhaustive mutants soak bench sanitize tsan arm64 \
+	cuda-venv emulated-driver test-cuda cuda-resources test-gpu bench-gpu clean
 
 help:
 	@sed -n '/^# /{s/^# //;p;};/^$$/q' Makefile
@@ -112,6 +113,50 @@ arm64: $(READY)
 		$(ARM64_CC) $(C_FLAGS) -static $$source build/arm64/counterfoil_core.o -o $$program -lm; \
 		if command -v qemu-aarch64 > /dev/null; then qemu-aarch64 $$program; \
 		else echo "$$program: compiled for arm64, untested (Debian: apt-get install qemu-user)"; fi; done
+
+# --- CUDA ------------------------------------------------------------------------------------------------------------
+
+# PyCUDA is built once, from its source, with headers from PyPI: no toolkit and no driver are needed. It stays in build/.
+CUDA_VENV := build/cuda-venv
+CUDA_BIN := $(CUDA_VENV)/bin
+CUDA_READY := $(CUDA_VENV)/.ready-for-counterfoil
+
+cuda-venv: $(CUDA_READY)
+
+$(CUDA_READY): pyproject.toml tools/pycuda_wheel.py
+	$(SAY) 'PyCUDA, built once (3 to 6 minutes), in $(CUDA_VENV)'
+	@test -x $(CUDA_BIN)/pip || $(PYTHON) -m venv $(CUDA_VENV)
+	@set -e; wheel=$$($(CUDA_BIN)/python tools/pycuda_wheel.py); \
+		$(CUDA_BIN)/python -m pip -qq --disable-pip-version-check install "$$wheel" --editable '.[check,dev,cuda]'
+	@touch $(CUDA_READY)
+
+emulated-driver: native
+	@$(BIN)/python oracles/emulated_driver/build.py > /dev/null
+
+# The libcuda of the emulator, for a whole command.
+EMULATED = LD_LIBRARY_PATH=$(CURDIR)/build/emulated_driver COUNTERFOIL_EMULATED=1 \
+	COUNTERFOIL_CUDA_COMPILER=$(CURDIR)/build/emulated_driver/emu-nvcc COUNTERFOIL_CACHE=$(CURDIR)/build/emulated-cache
+CUDA_SECONDS ?= 30
+
+test-cuda: cuda-venv emulated-driver
+	$(SAY) 'test-cuda: the driver, arrays, kernels and contexts over the emulated driver'
+	@$(EMULATED) $(CUDA_BIN)/python -m pytest -q -n auto --dist worksteal tests/cuda_driver tests/cuda_arrays tests/cuda_kernels \
+		tests/contexts_cuda tests/compile_cuda tests/cuda_machines
+	$(SAY) 'test-cuda: both machines over the emulated driver, eager, lazy and shuffled'
+	@set -e; for mode in eager lazy shuffled; do for machine in arrays contexts; do \
+		$(EMULATED) $(CUDA_BIN)/counterfoil check --device cuda --mode $$mode --machine $$machine --seconds $(CUDA_SECONDS); done; done
+
+cuda-resources: cuda-venv
+	$(SAY) 'cuda-resources: registers, shared memory and spills of every kernel for sm_80, sm_90 and sm_100'
+	@$(CUDA_BIN)/python tools/cuda_resources.py --check
+
+test-gpu: cuda-venv native
+	$(SAY) 'test-gpu: kernel tests, context tests and both machines on the GPU'
+	@$(CUDA_BIN)/python -m benchmarks.gpu --checks
+
+bench-gpu: cuda-venv native
+	$(SAY) 'bench-gpu: ours beside the peers and the driver on the GPU'
+	@$(CUDA_BIN)/python -m benchmarks.gpu --measure
 
 clean:
 	@rm -rf build dist fast/counterfoil/_native*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -17,7 +17,7 @@ from counterfoil_oracles.cuda import emulation, setting
 from counterfoil_oracles.environment import HarnessError
 from counterfoil_oracles.targets import command
 from counterfoil_spec import __version__
-from counterfoil_spec.commands import decode_trace
+from counterfoil_spec.commands import Trace, decode_trace
 from counterfoil_spec.rules import registry
 
 CONFORMS: Final = 0
@@ -80,6 +80,8 @@ def _parser() -> argparse.ArgumentParser:
     replaying.add_argument("files", nargs="+", type=Path)
     explaining = subcommand("explain", _explain, "a rule, or a trace step by step")
     explaining.add_argument("what", help="a rule's id, such as door/overlapping, or a trace file")
+    explaining.add_argument("--html", action="store_true", help="a trace as one page, on standard output")
+    explaining.add_argument("-o", "--output", type=Path, help="where the page goes")
     for parser_of in (checking, replaying, explaining):
         parser_of.add_argument("--subject", default="counterfoil", help="the module to check (default: counterfoil)")
         parser_of.add_argument("--device", choices=("cuda",), help="use CUDA devices too; the reference models them")
@@ -143,8 +145,22 @@ def _explain(options: argparse.Namespace) -> int:
     except (msgspec.DecodeError, IndexError) as error:
         print(f"counterfoil: {path}: {error}", file=sys.stderr)
         return USAGE
+    if options.html:
+        return _page(options, trace)
     subject = subjects.half(options.subject)
     print("\n".join(explain.explain_trace(trace, subjects.half(REFERENCE), subject)))
+    return CONFORMS
+
+
+def _page(options: argparse.Namespace, trace: Trace) -> int:
+    from counterfoil_oracles.page import page
+
+    text = page(trace, subjects.half(REFERENCE))
+    if options.output is None:
+        sys.stdout.write(text)
+    else:
+        options.output.write_text(text, encoding="utf-8")
+        print(options.output)
     return CONFORMS
 
 

@@ -45,7 +45,7 @@ def explain_trace(trace: Trace, reference: Any, subject: Any | None = None) -> l
         for at, step in enumerate(trace.steps):
             last = at == len(trace.steps) - 1
             driver = runner.reference if isinstance(runner, Pair) else runner
-            facts = list(_facts(driver, step.command))
+            facts = list(facts_of(driver, step.command))
             outcome, divergence = _run(runner, step.command)
             lines.append(f"{at + 1:3}. {words(step.command)} -> {outcome_words(step.command, outcome)}")
             rule = rule_of_outcome(step.command, outcome)
@@ -80,7 +80,7 @@ def _actual_rule(divergence: Divergence | None) -> str | None:
 # --- facts -----------------------------------------------------------------------------------------------------------
 
 
-def _facts(driver: Driver, command: Command) -> Iterator[str]:
+def facts_of(driver: Driver, command: Command) -> Iterator[str]:
     """What each object that the command names is, and who holds its memory."""
     for name in dict.fromkeys(references(command.args)):
         thing: Any = driver.names.get(name)

@@ -141,7 +141,7 @@ CUDA_SECONDS ?= 30
 test-cuda: cuda-venv emulated-driver
 	$(SAY) 'test-cuda: the driver, arrays, kernels and contexts over the emulated driver'
 	@$(EMULATED) $(CUDA_BIN)/python -m pytest -q -n auto --dist worksteal tests/cuda_driver tests/cuda_arrays tests/cuda_kernels \
-		tests/contexts_cuda tests/compile_cuda tests/cuda_machines
+		tests/contexts_cuda tests/compile_cuda tests/cuda_machines tests/gpu_script
 	$(SAY) 'test-cuda: both machines over the emulated driver, eager, lazy and shuffled'
 	@set -e; for mode in eager lazy shuffled; do for machine in arrays contexts; do \
 		$(EMULATED) $(CUDA_BIN)/counterfoil check --device cuda --mode $$mode --machine $$machine --seconds $(CUDA_SECONDS); done; done

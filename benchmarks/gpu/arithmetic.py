@@ -11,9 +11,11 @@ import counterfoil as cf
 from benchmarks.gpu import ours
 from benchmarks.gpu.movement import BANDWIDTH_BAR
 from benchmarks.gpu.peers import cupy_work, torch_work
+from benchmarks.gpu.scale import elements
+from benchmarks.gpu.scale import side as square
 from benchmarks.gpu.timing import Row
 
-COUNT = 1 << 26
+COUNT = elements(1 << 26)
 _PAIRS = (
     ("float32", "float16"), ("float16", "float32"), ("float32", "bfloat16"), ("bfloat16", "float32"),
     ("float32", "float8_e4m3fn"), ("float8_e4m3fn", "float32"), ("float32", "float8_e5m2"),
@@ -28,7 +30,7 @@ def casts() -> Iterator[Row]:
     for names in _PAIRS:
         source, target = (cf.Dtype.of_name(name) for name in names)
         x, out = ours.empty(source, (COUNT,)), ours.empty(target, (COUNT,))
-        cf.kernels.fill(x, True if source is cf.bool_ else 1)
+        cf.kernels.fill(x, True if source in (cf.bool_, cf.bit) else 1)
         nbytes = source.nbytes(COUNT) + target.nbytes(COUNT)
         peers = torch_work(lambda t, names=names: _torch_cast(t, *names)) if _TORCH.issuperset(names) else {}
         work = ours.waited(lambda out=out, x=x: cf.kernels.cast(out, x), out)
@@ -75,7 +77,7 @@ def _cupy_binary(cupy: Any, name: str) -> Any:
 
 def reductions() -> Iterator[Row]:
     """Sums of everything, of rows and of columns, and softmax of rows; the probe reads as many bytes."""
-    side = 8192
+    side = square(8192)
     x = ours.on_device(ours.GENERATOR.standard_normal((side, side), np.float32))
     probe = ours.driver_copy(side * side * 2)
     for name, axes, shape in (("all", (0, 1), ()), ("rows", (1,), (side,)), ("columns", (0,), (side,))):
@@ -109,7 +111,7 @@ def _torch_softmax(torch: Any, side: int) -> Any:
 def products() -> Iterator[Row]:
     """Square matrix products in four formats."""
     for name, side in (("float32", 512), ("float32", 4096), ("float64", 2048), ("float16", 4096), ("bfloat16", 4096)):
-        dtype = cf.Dtype.of_name(name)
+        dtype, side = cf.Dtype.of_name(name), square(side)
         x, y, out = (ours.empty(dtype, (side, side)) for _ in range(3))
         cf.kernels.fill(x, 1)
         cf.kernels.fill(y, 1)

@@ -24,7 +24,7 @@ def device() -> dict[str, Any]:
     """The facts of device 0."""
     context = cf.Context.cuda(0)
     try:
-        properties = next(row for row in context.static_properties if row["ordinal"] == 0)
+        properties = next(row for row in context.static_properties() if row["ordinal"] == 0)
         free, total = context.free_and_total_memory or (0, 0)
         return {**properties, "free_bytes": free, "total_bytes": total}
     finally:

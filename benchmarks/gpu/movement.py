@@ -10,11 +10,13 @@ import numpy as np
 import counterfoil as cf
 from benchmarks.gpu import ours
 from benchmarks.gpu.peers import cupy_work, torch_work
+from benchmarks.gpu.scale import elements, side
 from benchmarks.gpu.timing import Row
 
 LAUNCH_BAR, BANDWIDTH_BAR = 1.1, 1 / 0.85
-BIG = 256 << 20
-SIDE = 4096
+BIG = elements(256 << 20)
+SIDE = side(4096)
+CUBE = side(256)
 
 
 def launches() -> Iterator[Row]:
@@ -67,8 +69,8 @@ def layouts() -> Iterator[Row]:
     for dtype in (np.float32, np.uint8, np.uint16, np.float64):
         yield _moved(f"copy: transpose {SIDE}^2 {dtype.__name__}", np.ones((SIDE, SIDE), dtype), (1, 0))
     for axes in ((0, 2, 1), (2, 0, 1), (1, 0, 2), (2, 1, 0)):
-        yield _moved(f"copy: 256^3 permute {axes}", np.ones((256, 256, 256), np.float32), axes)
-    flat = np.ones(1 << 25, np.float32)
+        yield _moved(f"copy: 256^3 permute {axes}", np.ones((CUBE, CUBE, CUBE), np.float32), axes)
+    flat = np.ones(elements(1 << 25), np.float32)
     yield _sliced("copy: reversed float32, 32 M", flat, -1)
     yield _sliced("copy: every other of 32 M", flat, 2)
 

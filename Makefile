@@ -14,8 +14,8 @@ BUILD := $(BIN)/python fast/build_native.py
 SAY := @printf '== %s\n'
 
 .DEFAULT_GOAL := help
-.PHONY: help venv native run test lint pytest exhaustive mutants soak bench sanitize tsan arm64 \
-	cuda-venv emulated-driver test-cuda cuda-resources test-gpu bench-gpu clean
+.PHONY: help venv native run test lint pytest exhaustive mutants soak bench sanitize tsan arm64 clean
+.PHONY: cuda-venv emulated-driver test-cuda cuda-resources test-gpu bench-gpu
 
 help:
 	@sed -n '/^# /{s/^# //;p;};/^$$/q' Makefile

@@ -25,7 +25,7 @@ def set_tag(build_data: dict[str, Any]) -> None:
 
 
 class NativeBuildHook(BuildHookInterface[Any]):
-    """Builds the extension before the wheel is assembled; `version` is "editable" or "standard"."""
+    """Builds the extension before the wheel is assembled; `version` is "editable" or "standard". Takes in fast/cuda."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build, place the extension and set the tag; stops with the compiler's words when it refuses."""
@@ -39,3 +39,5 @@ class NativeBuildHook(BuildHookInterface[Any]):
         set_tag(build_data)
         if not editable:
             build_data["force_include"][str(built)] = f"counterfoil/{built.name}"
+            for source in (build_native.FAST / "cuda").glob("*.cu*"):
+                build_data["force_include"][str(source)] = f"counterfoil/cuda/source/{source.name}"

@@ -35,6 +35,7 @@ def kernel(
     answers: tuple[Answer, ...],
     general: Callable[..., Answer],
     lost: Callable[..., Answer],
+    elsewhere: Callable[..., Answer],
     /,
 ) -> Callable[..., Answer] | None: ...
 
@@ -52,7 +53,9 @@ class Owner:
 
 def device(wait: int, /) -> Owner: ...
 def memory(device: Owner, nbytes: int, /) -> Owner | None: ...
-def adopted(device: Owner, address: int, nbytes: int, flags: int, keep: object, /) -> Owner: ...
+def adopted(
+    device: Owner, address: int, nbytes: int, flags: int, keep: object, counted: bool = False, opaque: bool = False, /
+) -> Owner: ...
 
 class Dispatchable:
     @property

@@ -14,6 +14,7 @@ from counterfoil_spec.interface import Access, MemoryKind
 from counterfoil_spec.refusals import Refusal, refuse
 
 if TYPE_CHECKING:
+    from counterfoil.cuda.borrowing import Registration
     from counterfoil.devices import Device
 
 _BUFFER = ffi.typeof("cf_buffer *")
@@ -31,12 +32,15 @@ class Memory:
 
     ``owner`` holds the core's record and the bytes: it goes after all who can reach them, and views of the bytes hold
     it themselves. ``why`` are the latest words of whoever ended the older buffers. ``consumed``: the donation that
-    holds the memory exclusive has consumed it.
+    holds the memory exclusive has consumed it. ``opaque``: the host has no address for it; ``pointer`` is a CUDA
+    device's.
     """
 
     why: str | None = None
     order: Order | None = None
     consumed = False
+    opaque = False
+    pointer = 0
 
     def __init__(self, owner: handles.Owner, device: Device, nbytes: int) -> None:
         self.owner = owner
@@ -68,6 +72,17 @@ class Memory:
         self.require_whole()
         return memoryview(self.owner)[offset : offset + nbytes]
 
+    def store(self, offset: int, data: bytes | memoryview) -> None:
+        """Overwrite bytes as they are now."""
+        self.bytes_at(offset, len(data))[:] = data
+
+    def poison(self, byte: int) -> None:
+        """Fill the memory with a byte, once no view and no pending work can see it."""
+        self.owner.poison(byte)
+
+    def share(self) -> None:
+        """Other libraries get the memory."""
+
 
 class Buffer:
     """Bytes of a memory: ``nbytes`` from an offset. Views and borrows share memory, claims and order of work."""
@@ -77,6 +92,7 @@ class Buffer:
     _c: Any
     memory: Memory
     device: Device
+    registration: Registration | None = None
 
     def __init__(self) -> None:
         raise TypeError("buffers are made by device.buffer")
@@ -147,6 +163,10 @@ class Buffer:
                 raise owner.timeline.lost()
         if device is self.device:
             return self
+        if device.computes or self.device.computes:
+            from counterfoil.cuda.borrowing import borrowed
+
+            return borrowed(self, device)
         if not (device.addressable and self.device.addressable):
             return None
         return self._over(0, self._c.nbytes, device, 1)
@@ -205,6 +225,7 @@ class Buffer:
                 raise refuse("arrays/not-on-host", function=function, device=self.device.name)
             self.reach(self.access is Access.READ_WRITE)
             lib.cf_export(self._c)
+            self.memory.share()
         finally:
             if held:
                 lib.cf_release(self._c)
@@ -234,6 +255,10 @@ class Buffer:
         """The bytes as they are, read-only for Read memory, alive while the view lives."""
         view = self.memory.bytes_at(self._c.offset, self._c.nbytes)
         return view.toreadonly() if self.access is Access.READ else view
+
+    def part(self, first: int, nbytes: int) -> Buffer:
+        """Bytes of it that the caller knows to lie in it, as dead as it is."""
+        return self._over(first, nbytes, self.device, self._c.addressable)
 
     def renewed(self) -> Buffer:
         """A buffer over the same bytes, alive now."""
@@ -268,16 +293,16 @@ def allocate(device: Device, nbytes: int, kind: MemoryKind = MemoryKind.DEVICE) 
         raise refuse("memory/makes-no-memory", device=device.name, nbytes=nbytes)
     if device.timeline.why is not None:
         raise device.timeline.lost()
-    if device._budget is None or not nbytes:
-        memory = _created(device, nbytes)
+    if device._budget is None or not nbytes or device.computes:
+        memory = device.make_memory(nbytes, kind)
     else:
         with _guard:
             used = device.live_bytes()
             if used + nbytes > device._budget:
                 raise device.exhausted(nbytes, used)
-            memory = _created(device, nbytes)
+            memory = device.make_memory(nbytes, kind)
     if _poison is not None:
-        memory.owner.poison(_poison)
+        memory.poison(_poison)
     return buffer_of(memory, 0, nbytes, device, device.addressable or kind is not MemoryKind.DEVICE)
 
 
@@ -286,6 +311,11 @@ def adopt(device: Device, base: Any, nbytes: int, keep: object, flags: int) -> B
     address = int(ffi.cast("uintptr_t", base))
     memory = Memory(handles.adopted(device.timeline.owner, address, nbytes, flags, keep), device, nbytes)
     return buffer_of(memory, 0, nbytes, device, device.addressable)
+
+
+def poison() -> int | None:
+    """The byte that fresh and freed memory is filled with, None for none."""
+    return _poison
 
 
 def set_poison(byte: int | None) -> None:
@@ -307,13 +337,6 @@ def access_lost(buffer: Buffer, writing: bool) -> BaseException:
     return take_raised() or buffer.lost(writing)
 
 
-def _created(device: Device, nbytes: int) -> Memory:
-    owner = handles.memory(device.timeline.owner, nbytes) if nbytes < 1 << 63 else None
-    if owner is None:
-        raise device.exhausted(nbytes, device.live_bytes())
-    return Memory(owner, device, nbytes)
-
-
 def _unretired(buffer: Any, memory: Any) -> int:
     """The answer of cf_retire for a buffer that does not span its memory."""
     state = ffi.new("bool[2]")
@@ -327,4 +350,4 @@ def _release(memory: Memory) -> None:
     """Freed memory counts no longer, and is poisoned once no view and no pending work can see it."""
     memory.owner.forget()
     if _poison is not None:
-        memory.owner.poison(_poison)
+        memory.poison(_poison)

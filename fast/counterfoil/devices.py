@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from counterfoil.buffers import Buffer, allocate
-from counterfoil.timeline import Timeline
+from collections.abc import Callable
+from typing import Any
+
+from counterfoil import handles
+from counterfoil.buffers import Buffer, Memory, allocate
+from counterfoil.timeline import Order, Timeline
 from counterfoil_spec.arguments import instance, integer, text, within
 from counterfoil_spec.interface import MemoryKind
 from counterfoil_spec.refusals import Refusal, refuse
@@ -12,20 +16,21 @@ MOST_WORK = (1 << 63) - 1
 
 
 class Device:
-    """A memory and, for simulated devices, an in-order timeline. Compared by identity.
+    """A memory and, for simulated and CUDA devices, an in-order timeline. Compared by identity.
 
-    ``addressable``: the host addresses its own memory. ``runs_work``: it has a timeline. ``makes_memory``: ``buffer``
-    gives memory of any size (the disk's bytes need a file).
+    ``addressable``: the host addresses its own memory. ``runs_work``: it has a timeline. ``computes``: it runs kernels.
+    ``makes_memory``: ``buffer`` gives memory of any size (the disk's bytes need a file).
     """
 
     addressable = True
     runs_work = False
+    computes = False
     makes_memory = True
 
     __slots__ = ("__weakref__", "_budget", "timeline")
 
-    def __init__(self, name: str) -> None:
-        self.timeline = Timeline(name)
+    def __init__(self, name: str, timeline: Timeline | None = None) -> None:
+        self.timeline = Timeline(name) if timeline is None else timeline
         self._budget: int | None = None
 
     @property
@@ -84,6 +89,21 @@ class Device:
             raise refuse("memory/negative-size", nbytes=size)
         return allocate(self, size, kind)
 
+    def make_memory(self, nbytes: int, kind: MemoryKind) -> Memory:
+        """Fresh memory, live on the device; refuses memory/exhausted where there is none."""
+        owner = handles.memory(self.timeline.owner, nbytes) if nbytes < 1 << 63 else None
+        if owner is None:
+            raise self.exhausted(nbytes, self.live_bytes())
+        return Memory(owner, self, nbytes)
+
+    def queue(self, work: Callable[[], object], named: dict[Order, bool], plan: Callable[[Any], Any]) -> None:
+        """Queue a movement of bytes that names memories: ``work`` does it on the host. ``plan``: for CUDA devices."""
+        self.timeline.submit(work, named)
+
+    def bytes_of(self, buffer: Buffer, readonly: bool) -> Any:
+        """What submitted work gets for a buffer: a view of its bytes."""
+        return buffer.bytes().toreadonly() if readonly else buffer.bytes()
+
     def live_bytes(self) -> int:
         """Bytes of live memory the device made."""
         return self.timeline.owner.live
@@ -126,6 +146,12 @@ def simulated(name: str, addressable: bool = False) -> Simulated:
 
 
 def cuda(ordinal: int) -> Device:
-    """The CUDA device of that ordinal; refuses memory/backend-unavailable."""
-    integer("ordinal", ordinal)
-    raise refuse("memory/backend-unavailable", backend="cuda", why="the CUDA backend is not part of this installation")
+    """The CUDA device of that ordinal, always the same object; refuses memory/backend-unavailable and memory/ordinal.
+
+    A driver that fails raises ``counterfoil.cuda.DriverFailed``.
+    """
+    number = integer("ordinal", ordinal)
+    from counterfoil.cuda import device, probe
+
+    probe.require()
+    return device.opened(number)

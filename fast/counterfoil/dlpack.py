@@ -11,6 +11,9 @@ from counterfoil_spec.refusals import Refusal, refuse, shown
 CPU = 1
 """DLPack's device type of host memory."""
 
+CUDA, CUDA_HOST, CUDA_MANAGED = 2, 3, 13
+"""DLPack's device types of CUDA memory: a device's, page-locked memory of the host's, and memory of both."""
+
 _READ_ONLY = 1
 _VERSIONED, _PLAIN = b"dltensor_versioned", b"dltensor"
 _USED = {_VERSIONED: ctypes.create_string_buffer(b"used_dltensor_versioned"),
@@ -70,7 +73,7 @@ _rename = _python("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.c_
 class Borrowed:
     """A producer's tensor. Until ``take`` the capsule owns it; from then on this object does, and deletes it once."""
 
-    __slots__ = ("_capsule", "_managed", "_name", "address", "dtype", "readonly", "shape", "strides")
+    __slots__ = ("_capsule", "_managed", "_name", "address", "device", "dtype", "readonly", "shape", "strides")
 
     def __init__(self, capsule: Any, name: bytes) -> None:
         self._capsule = capsule
@@ -81,8 +84,9 @@ class Borrowed:
             raise _wrong(f"<DLPack {managed.major}.{managed.minor}>")
         self.readonly = name is _VERSIONED and bool(managed.flags & _READ_ONLY)
         tensor = managed.tensor
-        if tensor.device.kind != CPU:
-            raise refuse("arrays/not-on-host", function="from_dlpack", device=f"DLPack device {tensor.device.kind}")
+        self.device = (int(tensor.device.kind), int(tensor.device.ordinal))
+        if self.device[0] not in (CPU, CUDA, CUDA_HOST, CUDA_MANAGED):
+            raise off_host(self.device[0])
         self.dtype = _dtype_of(tensor.dtype)
         self.address = (tensor.data or 0) + tensor.byte_offset
         self.shape = tuple(tensor.shape[axis] for axis in range(tensor.ndim))
@@ -104,19 +108,33 @@ class Borrowed:
                 _DELETER(deleter)(managed)
 
 
-def borrowed(obj: Any) -> Borrowed:
-    """The tensor that an object with ``__dlpack__`` offers; refuses arguments/wrong-type and arrays/not-on-host."""
+def borrowed(obj: Any, stream: int | None = None) -> Borrowed:
+    """The tensor that an object with ``__dlpack__`` offers, handed over to a stream; refuses arguments/wrong-type and
+    arrays/not-on-host."""
     offer = getattr(obj, "__dlpack__", None)
     if offer is None:
         raise _wrong(shown(obj))
+    named = {} if stream is None else {"stream": stream}
     try:
-        capsule = offer(max_version=(1, 1))
+        capsule = offer(max_version=(1, 1), **named)
     except TypeError:
-        capsule = offer()
+        capsule = offer(**named)
     for name in (_VERSIONED, _PLAIN):
         if _is_valid(capsule, name):
             return Borrowed(capsule, name)
     raise _wrong(shown(capsule))
+
+
+def off_host(kind: int) -> Refusal:
+    """The refusal of a tensor on a device that is not ours."""
+    return refuse("arrays/not-on-host", function="from_dlpack", device=f"DLPack device {kind}")
+
+
+def place(capsule: Any, kind: int, ordinal: int) -> None:
+    """Name the device in a fresh capsule."""
+    name = _VERSIONED if _is_valid(capsule, _VERSIONED) else _PLAIN
+    managed = (_Versioned if name is _VERSIONED else _Plain).from_address(_pointer(capsule, name))
+    managed.tensor.device.kind, managed.tensor.device.ordinal = kind, ordinal
 
 
 def retype(capsule: Any, dtype: Dtype) -> None:

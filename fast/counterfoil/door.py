@@ -72,6 +72,8 @@ def refused(name: str, answer: Answer, operands: Iterable[Array]) -> None:
 def submit(device: Device, work: Callable[..., object], reads: Iterable[Buffer], writes: Iterable[Buffer]) -> int:
     """Queue ``work(*views)``, one byte view per buffer of ``reads`` (read-only), then of ``writes``; its number.
 
+    On a CUDA device ``work`` enqueues, and gets ``DeviceBytes``.
+
     Refuses memory/runs-no-work, memory/dead, memory/read-only, memory/wrong-device and memory/lost.
     """
     instance("device", device, Device)
@@ -82,7 +84,8 @@ def submit(device: Device, work: Callable[..., object], reads: Iterable[Buffer],
     _check_named(device, inputs, outputs)
 
     def run() -> None:
-        work(*(buffer.bytes().toreadonly() for buffer in inputs), *(buffer.bytes() for buffer in outputs))
+        views = device.bytes_of
+        work(*(views(buffer, True) for buffer in inputs), *(views(buffer, False) for buffer in outputs))
 
     return device.timeline.submit(run, touched(inputs, outputs))
 

@@ -1,8 +1,9 @@
 """The kernels as functions for people: ``add(x, y, out=None)`` and friends, which raise what the kernel refuses.
 
 Operands are arrays of one dtype and Python scalars, which take it by the value rules; shapes are broadcast through
-views. Without ``out`` the result is a fresh host array. Every function refuses as the door does (door/...), and
-arguments/wrong-type for what is no array.
+views. Without ``out`` the result is a fresh array of the device that computes, if an operand is its, else of the host;
+scalars are put there too. Every function refuses as the door does (door/...), and arguments/wrong-type for what is no
+array.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from counterfoil import kernels
 from counterfoil._native import lib
 from counterfoil.arrays import Array, fresh
-from counterfoil.devices import host
+from counterfoil.devices import Device, host
 from counterfoil.door import refused
 from counterfoil.layouts import Shape, broadcast_shape, check_shape, list_of
 from counterfoil.moves import encode
@@ -60,7 +61,7 @@ def map(expression: Node, inputs: Iterable[Array], out: Array | None = None) -> 
     root, sources = node(expression), list_of("inputs", inputs, Array)
     dtype = result_dtype(root, [source.dtype for source in sources])
     shape, views = _broadcast(sources)
-    target = _target(out, dtype, shape)
+    target = _target(out, dtype, shape, sources)
     return _checked("map", kernels.map(target, root, views), target, *views)
 
 
@@ -78,7 +79,7 @@ def matmul(x: Array, y: Array, out: Array | None = None) -> Array:
     """The matrix product over the last two axes, earlier axes broadcast."""
     first, second = instance("x", x, Array).shape, instance("y", y, Array).shape
     batch = broadcast_shape([first[:-2], second[:-2]]) or ()
-    target = _target(out, x.dtype, (*batch, *first[-2:-1], *second[-1:]))
+    target = _target(out, x.dtype, (*batch, *first[-2:-1], *second[-1:]), (x, y))
     return _checked("matmul", kernels.matmul(target, x, y), target, x, y)
 
 
@@ -111,7 +112,8 @@ def _binary(name: str) -> Callable[..., Array]:
 
     def function(x: Any, y: Any, out: Array | None = None) -> Array:
         if out is None and type(x) is type(y) is Array and x.shape == y.shape:
-            out = fresh(_HOST, result or x._dtype, x.shape)
+            near = x._buffer.device is y._buffer.device is _HOST
+            out = fresh(_HOST if near else _place((x, y)), result or x._dtype, x.shape)
             return _checked(name, kernel(out, x, y), out, x, y)
         operands = _operands("x y", x, y)
         return _pointwise(name, operands, result or operands[0].dtype, out)
@@ -126,7 +128,7 @@ def _reduction(name: str) -> Callable[..., Array]:
         shape = instance("x", x, Array).shape
         axes = _axes(axis, len(shape))
         kept = tuple(extent for place, extent in enumerate(shape) if place not in axes)
-        target = _target(out, result or x.dtype, kept)
+        target = _target(out, result or x.dtype, kept, (x,))
         return _checked(name, kernel(target, x, axes), target, x)
 
     return _named(name, function)
@@ -136,7 +138,7 @@ def _along(name: str) -> Callable[..., Array]:
     kernel = getattr(kernels, name)
 
     def function(x: Array, axis: int, out: Array | None = None) -> Array:
-        target = _target(out, instance("x", x, Array).dtype, x.shape)
+        target = _target(out, instance("x", x, Array).dtype, x.shape, (x,))
         return _checked(name, kernel(target, x, axis), target, x)
 
     return _named(name, function)
@@ -144,13 +146,13 @@ def _along(name: str) -> Callable[..., Array]:
 
 def _named(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The kernel ``{name}`` into ``out`` or a fresh host array; raises what it refuses."
+    function.__doc__ = f"The kernel ``{name}`` into ``out`` or a fresh array; raises what it refuses."
     return function
 
 
 def _pointwise(name: str, operands: list[Array], dtype: Dtype, out: Array | None) -> Array:
     shape, views = _broadcast(operands)
-    target = _target(out, dtype, shape)
+    target = _target(out, dtype, shape, operands)
     return _checked(name, getattr(kernels, name)(target, *views), target, *views)
 
 
@@ -164,24 +166,32 @@ def _checked(name: str, answer: Answer, target: Array, *sources: Array) -> Array
     raise AssertionError(f"{answer.name} refuses nothing")
 
 
-def _target(out: Array | None, dtype: Dtype, shape: Shape) -> Array:
-    return fresh(_HOST, dtype, shape) if out is None else instance("out", out, Array)
+def _target(out: Array | None, dtype: Dtype, shape: Shape, operands: Sequence[Array]) -> Array:
+    return fresh(_place(operands), dtype, shape) if out is None else instance("out", out, Array)
+
+
+def _place(operands: Iterable[Array]) -> Device:
+    """Where a result of operands lies: on the first one's device that computes, else on the host."""
+    return next((operand.device for operand in operands if operand.device.computes), _HOST)
 
 
 def _operands(names: str, *given: Any) -> list[Array]:
     """The operands as arrays: scalars become arrays of rank 0 at the first array's dtype."""
-    dtype = next((each.dtype for each in given if issubclass(type(each), Array)), None)
+    arrays = [each for each in given if issubclass(type(each), Array)]
     results = []
     for name, each in zip(names.split(), given, strict=True):
-        if isinstance(each, SCALARS) and dtype is not None:
-            each = _scalar(dtype, _plain(each))
+        if isinstance(each, SCALARS) and arrays:
+            each = _scalar(_place(arrays), arrays[0].dtype, _plain(each))
         results.append(instance(name, each, Array))
     return results
 
 
-def _scalar(dtype: Dtype, value: Value) -> Array:
-    array = fresh(_HOST, dtype, ())
-    array.set((), value)
+def _scalar(device: Device, dtype: Dtype, value: Value) -> Array:
+    array = fresh(device, dtype, ())
+    if device is _HOST:
+        array.set((), value)
+    else:
+        kernels.fill(array, value)
     return array
 
 

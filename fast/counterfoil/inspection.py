@@ -30,7 +30,7 @@ def poke(buffer: Buffer, data: bytes) -> None:
         raise refuse("memory/read-only", function="poke")
     if len(data) != buffer.nbytes:
         raise refuse("memory/copy-length", source=len(data), destination=buffer.nbytes)
-    buffer.bytes()[:] = data
+    buffer.memory.store(buffer._c.offset, data)
 
 
 def poison(byte: int | None) -> None:

@@ -5,18 +5,21 @@ Python code cannot offer the buffer protocol before Python 3.12, so ``memoryview
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from counterfoil import arrays, dlpack, views
 from counterfoil._native import ffi, lib
-from counterfoil.buffers import adopt
+from counterfoil.buffers import Buffer, adopt
 from counterfoil.devices import host
 from counterfoil.layouts import Layout
 from counterfoil_spec.dtypes import Dtype
 from counterfoil_spec.interface import Access
-from counterfoil_spec.refusals import refuse, shown
+from counterfoil_spec.refusals import BackendUnavailable, refuse, shown
 
 BIT_DTYPES: dict[int, np.dtype[Any]] = {2: np.dtype("<u2"), 1: np.dtype("|u1")}
 """What numpy sees of a dtype it lacks, by bytes per element: its bits."""
@@ -44,9 +47,22 @@ class Interchange:
         shared = _exported(self, "__array__")
         return np.array(shared, dtype=dtype, copy=copy)
 
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The memory of a CUDA device, in order on its stream; AttributeError for an array of any other device.
+
+        Refuses arrays/no-format, memory/dead, memory/exclusive and memory/lost.
+        """
+        array = _as_array(self)
+        if not array.device.computes:
+            raise AttributeError("__cuda_array_interface__: the array is on no CUDA device")
+        return _exchange().interface(array)  # type: ignore[no-any-return]
+
     def __dlpack_device__(self) -> tuple[int, int]:
-        """The CPU; refuses arrays/not-on-host for an array of any other device."""
+        """The CPU or a CUDA device; refuses arrays/not-on-host for an array of any other device."""
         device = _as_array(self).device
+        if device.computes:
+            return _exchange().device_of(_as_array(self))  # type: ignore[no-any-return]
         if device is not host():
             raise refuse("arrays/not-on-host", function="__dlpack_device__", device=device.name)
         return dlpack.CPU, 0
@@ -61,13 +77,24 @@ class Interchange:
     ) -> Any:
         """A capsule over the memory, versioned where the consumer knows versions, with Read memory marked read-only.
 
-        Refuses arrays/no-format for elements narrower than a byte, and what ``Buffer.export`` refuses.
+        On a CUDA device ``stream`` is the consumer's, which waits for the memory's work. Refuses arrays/no-format for
+        elements narrower than a byte, and what ``Buffer.export`` refuses. BufferError for another device's memory than
+        asked for, unless a copy on the host will do.
         """
         array = _as_array(self)
         if array.dtype.bits < 8:
             raise refuse("arrays/no-format", function="__dlpack__", dtype=array.dtype.name)
-        shared = _exported(self, "__dlpack__", any_format=True)
-        capsule = shared.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+        if array.device.computes:
+            if dl_device == (dlpack.CPU, 0) and copy is not False:
+                return array.to_device(host()).__dlpack__(max_version=max_version)
+            if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+                raise BufferError(f"__dlpack__: the memory is of DLPack device {self.__dlpack_device__()}")
+            given = array.copy() if copy else array
+            seen = views.NUMPY_DTYPES.get(array.dtype) or BIT_DTYPES[array.dtype.bits // 8]
+            capsule = _exchange().capsule(given, seen, stream, max_version)
+        else:
+            shared = _exported(self, "__dlpack__", any_format=True)
+            capsule = shared.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
         if array.dtype not in views.NUMPY_DTYPES:
             dlpack.retype(capsule, array.dtype)
         return capsule
@@ -84,6 +111,8 @@ def asarray(obj: Any) -> arrays.Array:
         return obj
     if hasattr(type(obj), "__dlpack__") and not isinstance(obj, (np.ndarray, np.generic)):
         return from_dlpack(obj)
+    if hasattr(type(obj), "__cuda_array_interface__"):
+        return _of_cuda_interface(obj)
     try:
         theirs = np.asarray(obj, copy=False)
     except Exception:
@@ -97,10 +126,77 @@ def from_dlpack(obj: Any) -> arrays.Array:
 
     Refuses arguments/wrong-type, arrays/not-on-host, arrays/no-format, arrays/misaligned and layouts/...
     """
-    tensor = dlpack.borrowed(obj)
-    array = _over(tensor.dtype, tensor.address, tensor.shape, tensor.strides, tensor, tensor.readonly, "from_dlpack")
+    tensor = dlpack.borrowed(obj, _stream_for(obj))
+    place = None if tensor.device[0] == dlpack.CPU else _placing(*tensor.device)
+    array = _over(
+        tensor.dtype, tensor.address, tensor.shape, tensor.strides, tensor, tensor.readonly, "from_dlpack", place
+    )
     tensor.take()
     return array
+
+
+def _exchange() -> ModuleType:
+    """What shares memory of CUDA devices."""
+    from counterfoil.cuda import exchange
+
+    return exchange
+
+
+def _stream_for(obj: Any) -> int | None:
+    """The stream that a producer on a CUDA device hands over to; None on any other.
+
+    Refuses arrays/not-on-host where this installation has no CUDA.
+    """
+    where = getattr(obj, "__dlpack_device__", None)
+    kind, ordinal = (dlpack.CPU, 0) if where is None else where()
+    if kind not in (dlpack.CUDA, dlpack.CUDA_MANAGED):
+        return None
+    return _unless_absent(kind, lambda: _exchange().stream_of(ordinal))  # type: ignore[no-any-return]
+
+
+def _placing(kind: int, ordinal: int) -> Callable[..., Buffer]:
+    """What makes a buffer over a tensor's memory on a CUDA device; refuses arrays/not-on-host without CUDA."""
+    exchange = _exchange()
+    _unless_absent(kind, lambda: exchange.stream_of(ordinal))
+
+    def place(address: int, nbytes: int, keep: object, flags: int) -> Buffer:
+        buffer: Buffer = exchange.place(ordinal, address, nbytes, keep, flags, kind != dlpack.CUDA_HOST)
+        return buffer
+
+    return place
+
+
+def _unless_absent(kind: int, call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    except BackendUnavailable:
+        raise dlpack.off_host(kind) from None
+
+
+def _of_cuda_interface(obj: Any) -> arrays.Array:
+    """The array over memory described by ``__cuda_array_interface__``."""
+    exchange = _exchange()
+    said, ordinal = exchange.described(obj)
+    theirs = np.dtype(said["typestr"])
+    address, readonly = said["data"]
+    shape, strides = tuple(said["shape"]), said.get("strides")
+    dtype = _OURS.get(theirs.newbyteorder("="))
+    if dtype is None:
+        raise refuse("arrays/no-format", function="asarray", dtype=str(theirs))
+    if not theirs.isnative:
+        raise refuse("arrays/format-mismatch", dtype=dtype.name, format=theirs.str)
+    steps = _steps(shape, strides, theirs.itemsize)
+    if any(step % theirs.itemsize for step in steps):
+        raise refuse("arrays/misaligned", function="asarray", dtype=dtype.name, alignment=theirs.itemsize)
+    elements = tuple(step // theirs.itemsize for step in steps)
+    return _over(dtype, address or 0, shape, elements, obj, readonly, "asarray", _placing(dlpack.CUDA, ordinal))
+
+
+def _steps(shape: tuple[int, ...], strides: tuple[int, ...] | None, width: int) -> tuple[int, ...]:
+    """Strides in bytes, 0 along axes of one entry; without any, those of C order."""
+    if strides is None:
+        strides = tuple(width * math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+    return tuple(stride if extent > 1 else 0 for stride, extent in zip(strides, shape, strict=True))
 
 
 def _as_array(value: object) -> arrays.Array:
@@ -139,9 +235,19 @@ def _of_ndarray(theirs: np.ndarray[Any, Any]) -> arrays.Array:
 
 
 def _over(
-    dtype: Dtype, address: int, shape: Any, strides: Any, keep: object, readonly: bool, function: str
+    dtype: Dtype,
+    address: int,
+    shape: Any,
+    strides: Any,
+    keep: object,
+    readonly: bool,
+    function: str,
+    place: Callable[..., Buffer] | None = None,
 ) -> arrays.Array:
-    """The host array over foreign elements, the first index's at ``address``; strides in elements."""
+    """The array over foreign elements, the first index's at ``address``; strides in elements.
+
+    On the host, or where ``place`` makes a buffer over the bytes.
+    """
     reaches = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
     below = -sum(reach for reach in reaches if reach < 0)
     layout = Layout(shape, strides, below)
@@ -149,5 +255,8 @@ def _over(
     if layout.size and (address - below * width) % dtype.alignment:
         raise refuse("arrays/misaligned", function=function, dtype=dtype.name, alignment=dtype.alignment)
     flags = lib.CF_MEMORY_EXPORTED | (lib.CF_MEMORY_READ if readonly else 0)
-    base = ffi.cast("void *", address - below * width) if layout.size else ffi.NULL
-    return arrays.Array(dtype, layout, adopt(host(), base, layout.span[1] * width, keep, flags))
+    base = address - below * width if layout.size else 0
+    nbytes = layout.span[1] * width
+    if place is not None:
+        return arrays.Array(dtype, layout, place(base, nbytes, keep, flags))
+    return arrays.Array(dtype, layout, adopt(host(), ffi.cast("void *", base), nbytes, keep, flags))

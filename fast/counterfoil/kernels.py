@@ -3,13 +3,15 @@
 Destinations are written, sources read, all through the door. Each function refuses arguments/wrong-type for what is
 no array (fill and map also a value's or an expression's faults), raises memory/lost, and answers everything else.
 Most calls of the pointwise ones and matmul never come here: ``handles`` puts them to the core itself, and gives the
-others to these functions. A wrong number of arguments is Python's TypeError.
+others to these functions. Operands that the host does not address are computed on by the CUDA device that has them all.
+A wrong number of arguments is Python's TypeError.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
 
 from counterfoil import handles
 from counterfoil._native import lib
@@ -27,38 +29,57 @@ from counterfoil_spec.limits import MAX_RANK
 
 Kernel = Callable[..., Answer]
 
+_OFF_HOST: Final = Answer.OFF_HOST
 
-def __getattr__(name: str) -> Kernel:
+
+def __getattr__(name: str) -> Callable[..., Answer]:
     """The kernels are this module's attributes; any other name is none."""
     raise AttributeError(f"no kernel is called {name}")
 
 
-def _called(call: Callable[..., int], dst: Array, *arguments: Any, **sources: Array) -> Answer:
+def _called(call: Callable[..., int], row: Row, dst: Array, *arguments: Any, **sources: Array) -> Answer:
     """Put a call to the core: the destination, the sources by name, then plain arguments."""
     given = [instance(name, operand, Array) for name, operand in {"dst": dst, **sources}.items()]
-    return answer_of(call(*(operand._c for operand in given), *arguments), given[:1], given[1:])
+    code = call(*(operand._c for operand in given), *arguments)
+    return _answered(code, row, given[0], given[1:], *arguments)
+
+
+def _answered(code: int, row: Row, dst: Array, sources: list[Array], *parameters: Any) -> Answer:
+    """The answer of a code of the core, or of the device that has the operands where the host does not."""
+    if code == _OFF_HOST:
+        return _elsewhere(row.name, dst, sources, *parameters)
+    return answer_of(code, [dst], sources)
+
+
+def _elsewhere(name: str, dst: Array, sources: Sequence[Array], *parameters: Any) -> Answer:
+    """What a CUDA device answers where one computes; nobody can have an array there before its room was imported."""
+    if "counterfoil.cuda.device" not in sys.modules:
+        return Answer.OFF_HOST
+    from counterfoil.cuda.calls import call
+
+    return call(name, dst, sources, *parameters)
 
 
 def _unary(call: Callable[..., int], row: Row) -> Kernel:
-    return lambda dst, x: _called(call, dst, x=x)
+    return lambda dst, x: _called(call, row, dst, x=x)
 
 
 def _binary(call: Callable[..., int], row: Row) -> Kernel:
-    return lambda dst, x, y: _called(call, dst, x=x, y=y)
+    return lambda dst, x, y: _called(call, row, dst, x=x, y=y)
 
 
 def _where(call: Callable[..., int], row: Row) -> Kernel:
-    return lambda dst, c, x, y: _called(call, dst, c=c, x=x, y=y)
+    return lambda dst, c, x, y: _called(call, row, dst, c=c, x=x, y=y)
 
 
 def _fma(call: Callable[..., int], row: Row) -> Kernel:
-    return lambda dst, x, y, z: _called(call, dst, x=x, y=y, z=z)
+    return lambda dst, x, y, z: _called(call, row, dst, x=x, y=y, z=z)
 
 
 def _fill(call: Callable[..., int], row: Row) -> Kernel:
     def kernel(dst: Array, value: Any) -> Answer:
         bits = value_bits(instance("dst", dst, Array).dtype, value)
-        return _called(call, dst, *bits)
+        return _called(call, row, dst, *bits)
 
     return kernel
 
@@ -66,7 +87,7 @@ def _fill(call: Callable[..., int], row: Row) -> Kernel:
 def _iota(call: Callable[..., int], row: Row) -> Kernel:
     def kernel(dst: Array, axis: int) -> Answer:
         instance("dst", dst, Array)
-        return _called(call, dst, _axis(integer("axis", axis)))
+        return _called(call, row, dst, _axis(integer("axis", axis)))
 
     return kernel
 
@@ -75,7 +96,7 @@ def _along(call: Callable[..., int], row: Row) -> Kernel:
     def kernel(dst: Array, x: Array, axis: int) -> Answer:
         instance("dst", dst, Array)
         instance("x", x, Array)
-        return _called(call, dst, _axis(integer("axis", axis)), x=x)
+        return _called(call, row, dst, _axis(integer("axis", axis)), x=x)
 
     return kernel
 
@@ -85,7 +106,7 @@ def _reduce(call: Callable[..., int], row: Row) -> Kernel:
         instance("dst", dst, Array)
         instance("x", x, Array)
         along = [_axis(axis) for axis in integers("axes", axes)]
-        return _called(call, dst, along, len(along), x=x)
+        return _answered(call(dst._c, x._c, along, len(along)), row, dst, [x], along)
 
     return kernel
 
@@ -97,7 +118,7 @@ def _map(call: Callable[..., int], row: Row) -> Kernel:
         sources = list_of("inputs", inputs, Array)
         program = Program(root, [source.dtype for source in sources], dst.dtype)
         code = call(dst._c, program.c, [source._c for source in sources], len(sources))
-        return answer_of(code, [dst], sources)
+        return _answered(code, row, dst, sources, program)
 
     return kernel
 
@@ -131,11 +152,16 @@ def _lost(dst: Array, *sources: Array) -> Answer:
     return answer_of(lib.CF_LOST, [dst], sources)
 
 
+def _moved(name: str) -> Kernel:
+    """The kernel on a device, for operands that are arrays and known not to be the host's."""
+    return lambda dst, *sources: _elsewhere(name, dst, sources)
+
+
 def _named(name: str, row: Row) -> Kernel:
     kernel = _MAKERS[row.family](getattr(lib, f"cf_{name}"), row)
     kernel.__name__ = kernel.__qualname__ = name
     kernel.__doc__ = f"The kernel {name} of the table (K1): answers an Answer, raises memory/lost."
-    return handles.kernel(name, Array, ANSWERS, kernel, _lost) or kernel
+    return handles.kernel(name, Array, ANSWERS, kernel, _lost, _moved(name)) or kernel
 
 
 globals().update({name: _named(name, row) for name, row in KERNELS.items()})

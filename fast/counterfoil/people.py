@@ -1,7 +1,8 @@
 """For people: operators and basic indexing on arrays (views, never copies behind one's back), printing.
 
 Operands have one dtype; Python scalars take it, by the value rules. Shapes are broadcast through views. Results are
-fresh host arrays. Indices count from the front: a negative one is refused, as an array of indices is.
+fresh arrays of the operands' device if it computes, else of the host. Indices count from the front: a negative one is
+refused, as an array of indices is.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from counterfoil import arrays
@@ -42,7 +43,7 @@ def copy(array: arrays.Array) -> arrays.Array:
     source, device = array.buffer, array.device
     source.claimed("copy")
     try:
-        if array.dtype.bits < 8 and array.size and not device.addressable:
+        if array.dtype.bits < 8 and array.size and not (device.addressable or device.computes):
             raise refuse("arrays/sub-byte-off-host", function="copy", dtype=array.dtype.name, device=device.name)
         if array.size:
             if not device.makes_memory:
@@ -116,7 +117,8 @@ def submit_fill(buffer: Buffer, byte: int) -> None:
     def fill() -> None:
         buffer.bytes()[:] = bytes([value]) * buffer.nbytes
 
-    _move(buffer.device if buffer.device.runs_work else None, fill if buffer.nbytes else None, [], [buffer])
+    runner = buffer.device if buffer.device.runs_work else None
+    _move(runner, fill if buffer.nbytes else None, [], [buffer], lambda device: _copies().fill(device, buffer, value))
 
 
 def zero_tail(array: arrays.Array) -> None:
@@ -126,16 +128,21 @@ def zero_tail(array: arrays.Array) -> None:
     def zero() -> None:
         lib.cf_array_zero_tail(array._c)
 
-    _move(None if buffer._c.addressable else buffer.device, zero, [], [buffer])
+    runner = None if buffer._c.addressable else buffer.device
+    _move(runner, zero, [], [buffer], lambda device: _copies().zero_tail(device, array))
 
 
 def copy_bytes(src: Buffer, dst: Buffer) -> None:
     """The bytes of ``src`` into ``dst``, of one length and sharing none; refuses memory/lost."""
 
     def move() -> None:
-        ffi.memmove(dst.bytes(), src.bytes(), dst.nbytes)
+        if dst.memory.opaque:
+            dst.memory.store(dst._c.offset, src.bytes())
+        else:
+            ffi.memmove(dst.bytes(), src.bytes(), dst.nbytes)
 
-    _move(_runner(src, dst), move if dst.nbytes else None, [src], [dst])
+    runner = _runner(src, dst)
+    _move(runner, move if dst.nbytes else None, [src], [dst], lambda device: _copies().copy(device, src, dst))
 
 
 def copy_elements(src: arrays.Array, dst: arrays.Array, fresh: bool = False) -> None:
@@ -144,15 +151,21 @@ def copy_elements(src: arrays.Array, dst: arrays.Array, fresh: bool = False) -> 
     ``fresh``: the bits past the last element are zeroed with the copy.
     """
     place, last = divmod(dst._c.layout.high * dst.dtype.bits, 8)
-    runner = None if src.dtype.bits < 8 and not src.buffer._c.addressable else _runner(src.buffer, dst.buffer)
+    runner = _runner(src.buffer, dst.buffer)
+    if src.dtype.bits < 8 and not (src.buffer._c.addressable or src.device.computes or dst.buffer.memory.opaque):
+        runner = None  # the host gathers
 
     def move() -> None:
+        if src.buffer.memory.opaque or dst.buffer.memory.opaque:
+            _copies().through_host(dst, src, fresh)
+            return
         if fresh and last:
             dst._c.data[place] &= (1 << last) - 1
         lib.cf_array_transfer(dst._c, src._c)
 
     still = not src.size or lib.cf_identical(dst._c, src._c)
-    _move(runner, None if still else move, [src.buffer], [dst.buffer])
+    plan = lambda device: _copies().transfer(device, src, dst, fresh)  # noqa: E731
+    _move(runner, None if still else move, [src.buffer], [dst.buffer], plan)
 
 
 def touched(reads: list[Buffer], writes: list[Buffer]) -> dict[Order, bool]:
@@ -172,10 +185,23 @@ def _runner(src: Buffer, dst: Buffer) -> Device | None:
     return None
 
 
-def _move(runner: Device | None, move: Callable[[], Any] | None, reads: list[Buffer], writes: list[Buffer]) -> None:
+def _copies() -> ModuleType:
+    """What moves bytes of CUDA devices."""
+    from counterfoil.cuda import copies
+
+    return copies
+
+
+def _move(
+    runner: Device | None,
+    move: Callable[[], Any] | None,
+    reads: list[Buffer],
+    writes: list[Buffer],
+    plan: Callable[[Any], Any],
+) -> None:
     """Run or queue a movement of bytes after the work it must follow; None moves nothing, and so waits for nothing.
 
-    Refuses memory/lost, also for a movement of nothing.
+    ``plan``: the same movement by the CUDA device it is given. Refuses memory/lost, also for a movement of nothing.
     """
     named = [*((buffer, False) for buffer in reads), *((buffer, True) for buffer in writes)]
     for buffer, writing in named:
@@ -185,7 +211,7 @@ def _move(runner: Device | None, move: Callable[[], Any] | None, reads: list[Buf
     for buffer, _ in named:
         buffer.memory.require_whole()
     if runner is not None:
-        runner.timeline.submit(move, touched(reads, writes))
+        runner.queue(move, touched(reads, writes), plan)
         return
     for buffer, writing in named:
         buffer.reach(writing)
@@ -193,7 +219,7 @@ def _move(runner: Device | None, move: Callable[[], Any] | None, reads: list[Buf
 
 
 def _check_destination(src: arrays.Array, dst: arrays.Array, function: str) -> None:
-    if dst.dtype.bits < 8 and dst.size and not dst.buffer._c.addressable:
+    if dst.dtype.bits < 8 and dst.size and not (dst.buffer._c.addressable or dst.device.computes):
         raise refuse("arrays/sub-byte-off-host", function=function, dtype=dst.dtype.name, device=dst.device.name)
     if not lib.cf_layout_is_distinct(ffi.addressof(dst._c, "layout")):
         raise arrays.repeated_refusal(function, dst)

@@ -22,6 +22,9 @@ from counterfoil_spec.values import words
 
 Point = tuple["Timeline", int]
 
+Goal = tuple["Timeline", int, bool]
+"""A point to be reached, or (True) only to be given to a driver that then brings it about."""
+
 _WAIT = int(ffi.cast("uintptr_t", lib.cf_wait))
 
 # Reentrant, so that it knows who holds it; nobody takes it twice.
@@ -30,6 +33,9 @@ _changed = threading.Condition(_lock)
 _awaited: dict[int, Timeline] = {}
 """The timeline whose running work each waiting thread waits for, by thread."""
 _forks = 0
+
+forked: list[Callable[[], None]] = []
+"""Called in a forked child, once the order of work has started anew there."""
 
 
 class Order:
@@ -79,7 +85,16 @@ class Order:
             lib.cf_memory_lose(self.c, False)
 
 
-class Submission:
+class Done:
+    """What is done with, and let go of when the lock was given back."""
+
+    __slots__ = ()
+
+    def run_out(self) -> None:
+        """Wait for what a driver still does with it."""
+
+
+class Submission(Done):
     """Work on a timeline: its number, what it runs, the points it must follow, the memories it names."""
 
     __slots__ = ("follows", "number", "touched", "work")
@@ -119,20 +134,24 @@ class Timeline:
 
         Refuses memory/lost when the device is.
         """
-        with _alone():
+        with alone():
             if self.why is not None:
                 raise self.lost()
             submission = Submission(self.submitted + 1, work, touched)
-            submission.follows = _unreached(self, touched)
-            self.submitted = submission.number
-            self.queue.append(submission)
-            for order, writes in touched.items():
-                order.stamp((self, submission.number), writes)
+            self.enqueue(submission)
         return submission.number
+
+    def enqueue(self, submission: Submission) -> None:
+        """Append the next submission, with the lock held."""
+        submission.follows = unreached(self, submission.touched)
+        self.submitted = submission.number
+        self.queue.append(submission)
+        for order, writes in submission.touched.items():
+            order.stamp((self, submission.number), writes)
 
     def advance(self, count: int) -> None:
         """Perform the next ``count`` pending submissions, or all there are; refuses memory/lost."""
-        with _alone():
+        with alone():
             if self.why is not None:
                 raise self.lost()
             target = min(self.reached + count, self.submitted)
@@ -140,9 +159,48 @@ class Timeline:
 
     def lose(self, why: str) -> None:
         """Drop pending work for good. A second loss keeps the first reason."""
-        done: list[Submission] = []
-        with _alone():
-            _lose(self, why, done)
+        done: list[Done] = []
+        try:
+            with alone():
+                lose(self, why, done)
+        finally:
+            let_go(done)
+
+    # --- for reaching points, with the lock held; a driver's timeline does these its own way -----------------------
+
+    def has_come(self, number: int, giving: bool) -> bool:
+        """Whether a goal is met."""
+        return self.reached >= number
+
+    def busy(self, number: int, giving: bool) -> bool:
+        """Whether some thread runs the head of the queue, and nothing can be done about the goal meanwhile."""
+        return self.running != 0
+
+    def unmet(self, number: int, giving: bool) -> Goal | None:
+        """What must be met before the next step towards the goal."""
+        for timeline, followed in self.queue[0].follows:
+            if timeline.reached < followed:
+                return timeline, followed, False
+        return None
+
+    def step(self, number: int, giving: bool, done: list[Done]) -> None:
+        """Do the next step towards the goal, which nothing stands in the way of; the lock may be given up meanwhile."""
+        run(self, self.queue[0], self.queue[0].work, done)
+
+    def drop(self) -> list[Done]:
+        """Take all pending work off the queue, for good; answers what is to be let go of."""
+        dropped: list[Done] = list(self.queue)
+        self.queue.clear()
+        return dropped
+
+    def settle(self, done: list[Done]) -> None:
+        """The head of the queue was performed."""
+        submission = self.queue.popleft()
+        done.append(submission)
+        self.reached = submission.number
+        for order, writes in submission.touched.items():
+            order.reached((self, submission.number))
+            order.settle(writes)
 
 
 def perform(points: Iterable[Point]) -> None:
@@ -152,12 +210,32 @@ def perform(points: Iterable[Point]) -> None:
     (KeyboardInterrupt) loses the device and propagates.
     """
     for point in points:
-        done: list[Submission] = []
-        with _alone():
-            _reach(point, done)
+        done: list[Done] = []
+        try:
+            with alone():
+                _reach(point, done)
+        finally:
+            let_go(done)
 
 
-def _alone() -> threading.RLock:
+def give(point: Point) -> None:
+    """Have a point's work given to its driver, performing what stands in the way; refuses memory/lost."""
+    done: list[Done] = []
+    try:
+        with alone():
+            _reach(point, done, True)
+    finally:
+        let_go(done)
+
+
+def let_go(done: list[Done]) -> None:
+    """Wait for dropped work that a driver has still got: only then may its memory go. The lock is not held."""
+    for each in done:
+        if type(each) is not Submission:
+            each.run_out()
+
+
+def alone() -> threading.RLock:
     """The lock; RuntimeError where this thread holds it: a finalizer or a signal handler came in between."""
     if _lock._is_owned():  # type: ignore[attr-defined]
         raise RuntimeError("the order of work is changing: a finalizer cannot use it now")
@@ -171,6 +249,8 @@ def _start_anew() -> None:
     _lock = threading.RLock()
     _changed = threading.Condition(_lock)
     _awaited.clear()
+    for tell in forked:
+        tell()
 
 
 os.register_at_fork(after_in_child=_start_anew)
@@ -183,7 +263,7 @@ def lost_point(points: Iterable[Point]) -> Timeline | None:
     )
 
 
-def _unreached(timeline: Timeline, touched: dict[Order, bool]) -> tuple[Point, ...]:
+def unreached(timeline: Timeline, touched: dict[Order, bool]) -> tuple[Point, ...]:
     """The latest unreached point on each other timeline that work naming these memories must follow."""
     follows: dict[Timeline, int] = {}
     for order, writes in touched.items():
@@ -193,30 +273,32 @@ def _unreached(timeline: Timeline, touched: dict[Order, bool]) -> tuple[Point, .
     return tuple(follows.items())
 
 
-def _reach(point: Point, done: list[Submission]) -> None:
-    """Reach one point, with the lock held. The chain holds what waits for what: no recursion can be too deep.
+def _reach(point: Point, done: list[Done], giving: bool = False) -> None:
+    """Reach one point, or have it given, with the lock held.
+
+    The chain holds what waits for what: no recursion can be too deep.
 
     ``done`` takes the submissions that are done with.
     """
-    chain = [point]
+    chain: list[Goal] = [(*point, giving)]
     while chain:
-        timeline, number = chain[-1]
-        if timeline.reached >= number:
+        timeline, number, giving = chain[-1]
+        if timeline.has_come(number, giving):
             chain.pop()
         elif timeline.why is not None:
             chain.pop()
             if not chain:
                 raise timeline.lost()
-            _lose(chain[-1][0], f"{timeline.name} lost", done)
-        elif timeline.running and timeline.forks != _forks and timeline.running != threading.get_ident():
-            _lose(timeline, "the process was forked while its work ran", done)
-        elif timeline.running:
-            _await(timeline)
+            lose(chain[-1][0], f"{timeline.name} lost", done)
+        elif timeline.busy(number, giving):
+            if timeline.forks != _forks and timeline.running != threading.get_ident():
+                lose(timeline, "the process was forked while its work ran", done)
+            else:
+                _await(timeline)
         else:
-            head = timeline.queue[0]
-            unmet = next((point for point in head.follows if point[0].reached < point[1]), None)
+            unmet = timeline.unmet(number, giving)
             if unmet is None:
-                _run(timeline, head, done)
+                timeline.step(number, giving, done)
             else:
                 chain.append(unmet)
 
@@ -237,44 +319,57 @@ def _await(timeline: Timeline) -> None:
         del _awaited[me]
 
 
-def _run(timeline: Timeline, submission: Submission, done: list[Submission]) -> None:
-    """Run the head of a queue, giving up the lock meanwhile."""
+def run(timeline: Timeline, submission: Submission, work: Callable[[], object], done: list[Done]) -> bool:
+    """Run the head of a queue, giving up the lock meanwhile, and settle it. Whether that went well."""
+    if not run_alone(timeline, work, done):
+        return False
+    if timeline.why is None:
+        timeline.settle(done)
+    return timeline.why is None
+
+
+def unlocked(call: Callable[[], object]) -> None:
+    """Call with the lock given up meanwhile."""
+    _lock.release()
+    try:
+        call()
+    finally:
+        _lock.acquire()
+
+
+def run_alone(timeline: Timeline, work: Callable[[], object], done: list[Done]) -> bool:
+    """Run work for a timeline, giving up the lock meanwhile; a failure loses the device. Whether there was none."""
     timeline.running, timeline.forks = threading.get_ident(), _forks
     failure: BaseException | None = None
     why = ""
     _lock.release()
     try:
-        submission.work()
+        work()
     except BaseException as exception:
         failure, why = exception, words(exception)
     finally:
         _lock.acquire()
         timeline.running = 0
         _changed.notify_all()
-    if failure is not None:
-        _lose(timeline, why, done)
-        try:
-            if not isinstance(failure, Exception):
-                raise failure
-        finally:
-            failure = None  # its traceback names this frame: a cycle that would keep the memory of the work alive
-    elif timeline.why is None:
-        done.append(timeline.queue.popleft())
-        timeline.reached = submission.number
-        for order, writes in submission.touched.items():
-            order.reached((timeline, submission.number))
-            order.settle(writes)
+    if failure is None:
+        return True
+    lose(timeline, why, done)
+    try:
+        if not isinstance(failure, Exception):
+            raise failure
+    finally:
+        failure = None  # its traceback names this frame: a cycle that would keep the memory of the work alive
+    return False
 
 
-def _lose(timeline: Timeline, why: str, done: list[Submission]) -> None:
+def lose(timeline: Timeline, why: str, done: list[Done]) -> None:
     """Drop a timeline's pending work for good; a second loss keeps the first reason."""
     if timeline.why is not None:
         return
     timeline.why = why
     lib.cf_device_lose(timeline.c)
     dropped = list(timeline.queue)
-    done += dropped
-    timeline.queue.clear()
+    done += timeline.drop()
     for submission in dropped:
         for order in submission.touched:
             order.mark_lost()
@@ -294,7 +389,7 @@ def cf_wait(buffer: Any, access: int) -> int:
     """The core waits for the work that an access of the buffer's memory must follow; not 0 if it was lost."""
     try:
         order: Order = ffi.from_handle(buffer.memory.handle)
-        with _alone():
+        with alone():
             points = order.points(bool(access))
         perform(points)
     except BaseException as exception:

@@ -5,6 +5,7 @@
 #include "access.h"
 #include "array.h"
 #include "blas.h"
+#include "block_product.h"
 #include "bounds.h"
 #include "claims.h"
 #include "convert.h"

@@ -7,6 +7,7 @@
 #ifndef COUNTERFOIL_DISPATCH_H
 #define COUNTERFOIL_DISPATCH_H
 
+#include "block_product.h"
 #include "ledger.h"
 #include "memory.h"
 
@@ -34,8 +35,13 @@ enum cf_run_flags {
 
 #define CF_UNASSIGNED INT64_MIN     /* the value of a binding nobody assigned */
 
-/* What generated code may call: row-major products c = alpha a b + beta c (trans 0 or 1), and loops over threads. */
+/* What generated code calls: our own products, which are always there; and where they are not NULL, a BLAS's row-major
+ * products c = alpha a b + beta c (trans 0 or 1), and loops over threads. */
 typedef struct cf_services {
+    cf_product_f32 *product_f32;
+    cf_product_f64 *product_f64;
+    cf_pack_f32 *pack_f32;
+    cf_pack_f64 *pack_f64;
     void (*sgemm)(int transa, int transb, int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda,
                   const float *b, int64_t ldb, float beta, float *c, int64_t ldc);
     void (*dgemm)(int transa, int transb, int64_t m, int64_t n, int64_t k, double alpha, const double *a, int64_t lda,

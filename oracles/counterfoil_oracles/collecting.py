@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from counterfoil_oracles.slabs import grow_slabs
+from counterfoil_oracles.cuda.setting import align, devices_of, reopen
+from counterfoil_oracles.slabs import grow_cuda_slabs, grow_slabs
 
 
 @contextmanager
@@ -30,19 +31,33 @@ def between_programs(*halves: Any) -> Iterator[None]:
 
 @contextmanager
 def level_memory(*halves: Any) -> Iterator[None]:
-    """As much live host memory in every half at the start of the block.
+    """As much live memory of the host and of each CUDA device in every half at the start of the block.
 
     What ran before in the process may have left more in one of them; budgets, and refusals over them, name bytes.
     """
     for half in halves:
         grow_slabs(half)
-    live = [half.inspection.live_bytes(half.host()) for half in halves]
-    most = max(live, default=0)
-    held = [half.host().buffer(most - mine) for half, mine in zip(halves, live, strict=True) if mine < most]
+    reopen(halves)
+    for half in halves:
+        grow_cuda_slabs(half)
+    align(halves)
+    held = [each for devices in zip(*map(_places, halves), strict=True) for each in _filled_up(halves, devices)]
     try:
         yield
     finally:
         held.clear()
+
+
+def _places(half: Any) -> list[Any]:
+    return [half.host(), *devices_of(half)]
+
+
+def _filled_up(halves: Sequence[Any], devices: Sequence[Any]) -> Iterator[Any]:
+    """Memory that makes as much live on one device of each half."""
+    live = [half.inspection.live_bytes(device) for half, device in zip(halves, devices, strict=True)]
+    for device, mine in zip(devices, live, strict=True):
+        if mine < max(live):
+            yield device.buffer(max(live) - mine)
 
 
 def settle_imports() -> None:

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from counterfoil_oracles.collecting import between_programs
 from counterfoil_oracles.context_pair import ContextPair
+from counterfoil_oracles.cuda.following import following
 from counterfoil_oracles.divergence import Divergence as Divergence
 from counterfoil_oracles.divergence import differing, guarded, parting
 from counterfoil_oracles.driver import Driver
@@ -28,6 +29,7 @@ class Pair:
     def __init__(self, reference: Any, subject: Any, watch_arrays: bool = True) -> None:
         self.reference = Driver(reference)
         self.subject = Driver(subject)
+        self._following = following(self.reference, self.subject)
         self._seen = (Observer(reference, watch_arrays), Observer(subject, watch_arrays))
         self._contexts = ContextPair(self.reference.environment, self.subject.environment)
         self._watched: dict[int, str] = {}
@@ -42,14 +44,17 @@ class Pair:
         """
         index, self._steps = self._steps, self._steps + 1
         self._contexts.before(command)
-        expected, records = self._reference_step(command)
-        actual = self.subject.execute(command)
+        expected, records, actual, difference = self._both(command)
+        if difference is not None:
+            return expected, Divergence(index, command, expected, actual, difference)
         if records and command.do in READS:
             actual = settled_read(records, self.reference, command, expected, actual)
         difference = self._outcomes(command, expected, actual)
         if difference is None and records and command.do in STORES:
             difference = settle(records, self.reference, self.subject, command)
         records.clear()  # what was recomputed for a read is no longer held, and not counted as live
+        if difference is None and self._following is not None:
+            difference = self._following.after(command, expected)
         if difference is not None:
             return expected, Divergence(index, command, expected, actual, difference)
         self._learn(command)
@@ -80,7 +85,15 @@ class Pair:
 
     def looks(self) -> tuple[Observation, Observation]:
         """What can be seen now in the reference and in the subject."""
-        return self._seen[0].look(), guarded(self._seen[1].look)
+        following, watched = self._following, self._seen[0].buffers
+        if following is None:
+            return self._seen[0].look(), guarded(self._seen[1].look)
+        unsettled = {name for name, (buffer, _, _) in watched.items() if following.unsettled(buffer)}
+        counted = following.counted
+        theirs, reached = following.steady(lambda: guarded(lambda: self._seen[1].look(unsettled, counted)))
+        wrong = following.catch_up(reached)
+        ours = self._seen[0].look(unsettled, counted)
+        return ours, theirs if wrong is None else {**theirs, "CUDA devices": wrong}
 
     def close(self) -> None:
         """Undo what the commands left behind in both halves."""
@@ -99,11 +112,30 @@ class Pair:
             if error is None:  # what is under way already says more
                 raise
 
+    def _both(self, command: Command) -> tuple[Outcome, list[Any], Outcome, str | None]:
+        """What both halves make of a command, the reference's records, and what is wrong about CUDA devices."""
+        following = self._following
+        if following is None:
+            return *self._reference_step(command), self.subject.execute(command), None
+        difference = following.catch_up()
+        if not following.subject_goes_first(command):
+            return *self._reference_step(command), self.subject.execute(command), difference
+        actual = self.subject.execute(command)
+        following.borrowed(command, actual)
+        difference = difference or following.catch_up(losing=command.do == "device.lose")
+        return *self._reference_step(command), actual, difference
+
     def _reference_step(self, command: Command) -> tuple[Outcome, list[Any]]:
         if command.do not in STORES and command.do not in READS:
-            return self.reference.execute(command), []
+            return self._carried_out(command), []
         with self.reference.half.intervals.watching() as records:
-            return self.reference.execute(command), records
+            return self._carried_out(command), records
+
+    def _carried_out(self, command: Command) -> Outcome:
+        outcome = self.reference.execute(command)
+        if self._following is not None:
+            self._following.perform(command)
+        return outcome
 
     def _outcomes(self, command: Command, expected: Outcome, actual: Outcome) -> str | None:
         for half, outcome in (("the reference", expected), ("the subject", actual)):

@@ -26,6 +26,7 @@ NEVER_PASSED: Final[dict[str, str]] = {
 """Rules whose accepted counterpart this machine cannot show, with the reason. They must still be triggered."""
 
 OUT_OF_REACH: Final[dict[str, str]] = {
+    "memory/ordinal": "without a CUDA driver no ordinal is looked at; programs over CUDA devices trigger it",
     "contexts/none-available": "the host always offers cc where there is a compiler, and the reference needs none",
     "observability/undecided": "a lineage decides every node that a stored definition reads; this guards against a bug",
 }

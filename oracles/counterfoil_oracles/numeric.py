@@ -32,13 +32,13 @@ def settle(records: list[Any], reference: Driver, subject: Driver, command: Comm
 def _settle(record: Any, reference: Driver, subject: Driver, command: Command) -> str | None:
     inspections = (reference.half.inspection, subject.half.inspection)
     if command.do == "kernel":
-        return _take_over(record, record.dst, subject.names[command.args["dst"]["ref"]], *inspections)
+        return take_over(record, record.dst, subject.names[command.args["dst"]["ref"]], *inspections)
     if command.do in COPIES:
         ours, theirs = (_copied(driver, command) for driver in (reference, subject))
-        return _take_over(record, ours, theirs, *inspections)
+        return take_over(record, ours, theirs, *inspections)
     for one, other in zip(_outputs(reference, command), _outputs(subject, command), strict=True):
         if _same_memory(one.buffer, record.dst.buffer):
-            return _take_over(record, one, other, *inspections)
+            return take_over(record, one, other, *inspections)
     return None
 
 
@@ -51,15 +51,18 @@ def _outputs(driver: Driver, command: Command) -> list[Any]:
 
 
 def _copied(driver: Driver, command: Command) -> Any:
-    node = driver.names[command.args["node"]["ref"]]
-    return driver.half.inspection.array(driver.names[command.bind or ""], node)
+    node, context = driver.names[command.args["node"]["ref"]], driver.names[command.bind or ""]
+    if context.backend_name == "cuda":
+        context.sync()
+    return driver.half.inspection.array(context, node)
 
 
 def _same_memory(one: Any, other: Any) -> bool:
     return one.memory is other.memory and one.first == other.first
 
 
-def _take_over(record: Any, ours: Any, theirs: Any, inspection: Any, their_inspection: Any) -> str | None:
+def take_over(record: Any, ours: Any, theirs: Any, inspection: Any, their_inspection: Any) -> str | None:
+    """Check one array's elements that a record leaves room for, and take them over; what is wrong, or None."""
     dtype = ours.dtype
     expected = int.from_bytes(inspection.memory_bytes(ours.buffer), "little")
     actual = int.from_bytes(their_inspection.memory_bytes(theirs.buffer), "little")

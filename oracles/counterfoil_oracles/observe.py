@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from counterfoil_oracles.actions.buffers import state
 from counterfoil_oracles.actions.layouts import facts
+from counterfoil_oracles.cuda.setting import is_cuda
 from counterfoil_oracles.environment import OpenClaims
 from counterfoil_spec.dtypes import Dtype
 from counterfoil_spec.programs.nodes import Node
@@ -75,17 +77,24 @@ class Observer:
         self.buffers.pop(name, None)
         self.devices.pop(name, None)
 
-    def look(self) -> Observation:
-        """What every watched object shows now: states of buffers, bytes of live ones, counts of devices."""
+    def look(self, unsettled: Collection[str] = (), counted: bool = True) -> Observation:
+        """What every watched object shows now: states of buffers, bytes of live ones, counts of devices.
+
+        Bytes of the ``unsettled`` buffers are left out, and how far CUDA devices are: that is their own affair. So is
+        how much they have to do, unless it is ``counted``.
+        """
         seen: Observation = {}
         memory_bytes = self.inspection.memory_bytes
-        for buffer, its_state, its_bytes in self.buffers.values():
+        for name, (buffer, its_state, its_bytes) in self.buffers.items():
             dead = buffer.dead
             seen[its_state] = (dead, buffer.claims, buffer.access)
-            if dead is None:
+            if dead is None and name not in unsettled:
                 seen[its_bytes] = memory_bytes(buffer)
         live_bytes = self.inspection.live_bytes
         for name, device in self.devices.items():
             live = live_bytes(device) - self.live_before[id(device)]
-            seen[f"device {name}"] = (device.submitted, device.reached, live, device.budget)
+            work = (device.submitted, device.reached)
+            if is_cuda(device):
+                work = (device.submitted if counted else 0, 0)
+            seen[f"device {name}"] = (*work, live, device.budget)
         return seen

@@ -8,10 +8,14 @@ from typing import Any, Final
 from counterfoil_oracles.actions.contexts import context_facts, node_facts
 from counterfoil_oracles.environment import Environment
 from counterfoil_oracles.observe import Observation, role
+from counterfoil_spec.refusals import Lost
 
 EVENTS: Final = ("pools_allocated", "pools_freed", "units_created", "units_released", "peak_pool_bytes")
 """Counters of the census that say what happened, not what is."""
 
+
+WAITED_FOR: Final = 3
+"""One step in so many, CUDA devices are waited for and the bytes there looked at; between, work piles up."""
 
 IN_TURN: Final = 5
 """One in so many nodes is looked at although a context knows nothing of it."""
@@ -20,9 +24,9 @@ IN_TURN: Final = 5
 class ContextObserver:
     """The contexts and nodes of one environment by name, and what they show now.
 
-    A value's bindings never change, so the buffers it binds are looked for once. The bytes of an asynchronous
-    device's buffers are not looked at: its work is under way. Of a node that a context neither binds nor placed there
-    is little to see: such nodes are looked at in turn.
+    A value's bindings never change, so the buffers it binds are looked for once. The bytes of an asynchronous device's
+    buffers are not looked at: its work is under way; a CUDA device is waited for now and then. Of a node that a context
+    neither binds nor placed there is little to see: such nodes are looked at in turn.
     """
 
     def __init__(self, env: Environment) -> None:
@@ -79,8 +83,19 @@ class ContextObserver:
         for node_name, buffer in bound.items():
             dead = buffer.dead
             seen[f"buffer of {node_name} in {name}"] = (dead, buffer.claims, buffer.access)
-            if dead is None and context.backend_name == "cc":
+            if dead is None and self._is_done(context, buffer):
                 seen[f"bytes of {node_name} in {name}"] = memory_bytes(buffer)
+
+    def _is_done(self, context: Any, buffer: Any) -> bool:
+        """Whether nothing is left to do with a context's buffers, a CUDA device having been waited for in its turn."""
+        if context.backend_name != "cuda" or self.turn % WAITED_FOR:
+            return bool(context.backend_name == "cc")
+        device = buffer.device
+        try:
+            device.advance(device.submitted - device.reached)
+        except Lost:
+            return False
+        return True
 
     def _buffers(self, name: str, context: Any) -> dict[str, Any]:
         found = self._bound.get(name)

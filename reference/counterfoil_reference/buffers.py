@@ -95,7 +95,8 @@ class Buffer:
     def borrow(self, device: object) -> Buffer | None:
         """The same bytes under ``device``: itself on its own device, None where ``device`` cannot map the memory.
 
-        The host and addressable devices map each other's memory (A9). Refuses memory/dead, memory/lost.
+        The host and addressable devices map each other's memory (A9), and host memory of a device that computes; such a
+        device maps whole pages of host memory (docs/cuda.md, §2). Refuses memory/dead, memory/lost.
         """
         device = instance("device", device, Device)
         checks.check_live("borrow", self)
@@ -104,7 +105,7 @@ class Buffer:
             raise device.loss()
         if device is self.device:
             return self
-        if not (device.addressable and self.memory.device.addressable):
+        if not device.maps(self.memory):
             return None
         return Buffer(self.memory, self.first, self.nbytes, device, self.generation)
 

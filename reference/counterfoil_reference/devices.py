@@ -11,6 +11,7 @@ from counterfoil_spec.refusals import Refusal, refuse
 
 if TYPE_CHECKING:
     from counterfoil_reference.buffers import Buffer
+    from counterfoil_reference.memory import Memory
 
 _MOST: Final = 2**63 - 1
 
@@ -19,13 +20,14 @@ class Device(Timeline):
     """What all devices share. Compared by identity.
 
     ``addressable``: the host addresses its memory, and it maps the host's. ``runs_work``: it has a timeline.
-    ``live``: bytes of live memory it made.
+    ``computes``: it runs kernels on memory it addresses. ``live``: bytes of live memory it made.
     """
 
     __slots__ = ("_budget", "addressable", "live")
     runs_work: ClassVar[bool] = False
     is_host: ClassVar[bool] = False
     is_disk: ClassVar[bool] = False
+    computes: ClassVar[bool] = False
 
     def __init__(self, name: str, addressable: bool) -> None:
         super().__init__(name)
@@ -64,6 +66,11 @@ class Device(Timeline):
         if not self.runs_work:
             raise refuse("memory/cannot-be-lost", device=self.name)
         self.drop(why)
+
+    def maps(self, memory: Memory) -> bool:
+        """Whether other devices' memory can be borrowed by this one: an addressable device maps what the host maps."""
+        theirs = memory.device
+        return self.addressable and (theirs.addressable or (theirs.computes and memory.on_host))
 
     def buffer(self, nbytes: int, kind: MemoryKind = MemoryKind.DEVICE) -> Buffer:
         """Fresh memory of ``nbytes`` bytes; each kind of device says how."""

@@ -8,7 +8,8 @@ from contextlib import AbstractContextManager
 from counterfoil_reference import checks, sharing
 from counterfoil_reference.arguments import function, sequence
 from counterfoil_reference.arrays import Array
-from counterfoil_reference.work import check_uses
+from counterfoil_reference.devices import Device
+from counterfoil_reference.work import check_uses, queue
 from counterfoil_spec.answers import Answer
 from counterfoil_spec.arguments import instance, text
 from counterfoil_spec.interface import Access
@@ -42,7 +43,11 @@ def run(
     declines: Callable[[], bool],
     work: Callable[[], None],
 ) -> Answer:
-    """A host kernel's call (A3): everything up to Declined is decided before any wait; waits run under the claims."""
+    """A kernel's call (A3): everything up to Declined is decided before any wait; waits run under the claims.
+
+    Where the host does not address all operands it is one submission of the CUDA device that does, and waits for
+    nothing (docs/cuda.md, §4).
+    """
     refusal = (
         refused_claim(written, read)
         or (None if dtypes_fit else Answer.WRONG_DTYPE)
@@ -57,6 +62,10 @@ def run(
         return Answer.SHAPE_MISMATCH
     if declines():
         return Answer.DECLINED
+    device = computing_device([*written, *read])
+    if device is not None:
+        queue(device, work, tuple(array.buffer for array in read), tuple(array.buffer for array in written))
+        return Answer.DONE
     with _claimed(written, read):
         for array in written:
             checks.wait(array.buffer, Access.READ_WRITE)
@@ -79,9 +88,25 @@ def refused_claim(written: Sequence[Array], read: Sequence[Array]) -> Answer | N
 
 
 def off_host(operands: Sequence[Array]) -> Answer | None:
-    """Off_host where the host does not address the memory of an operand with an element."""
-    away = any(array.layout.size > 0 and not array.buffer.memory.on_host for array in operands)
-    return Answer.OFF_HOST if away else None
+    """Off_host where neither the host nor one device that computes addresses every operand with an element."""
+    return Answer.OFF_HOST if _are_away(operands) and computing_device(operands) is None else None
+
+
+def _are_away(operands: Sequence[Array]) -> bool:
+    """Whether the host does not address the memory of an operand with an element."""
+    return any(array.layout.size > 0 and not array.buffer.memory.on_host for array in operands)
+
+
+def computing_device(operands: Sequence[Array]) -> Device | None:
+    """The device on which a kernel runs, None for the host: the one that addresses every operand with an element.
+
+    A device addresses memory that it made, and what it borrowed by the buffer that says so.
+    """
+    if not _are_away(operands):
+        return None
+    reached = [{array.buffer.device, array.buffer.memory.device} for array in operands if array.layout.size > 0]
+    found = [device for device in set.intersection(*reached) if device.computes]
+    return found[0] if found else None
 
 
 def repeated(written: Sequence[Array]) -> Answer | None:

@@ -8,11 +8,13 @@ from counterfoil_reference.contexts import Context
 from counterfoil_reference.contexts.census import census, compile_count, inject, reset_peak
 from counterfoil_reference.devices import Device
 from counterfoil_reference.memory import Poison
+from counterfoil_reference.places import model_cuda, whole_pages
 from counterfoil_spec.arguments import instance
 from counterfoil_spec.programs.nodes import Node
 
 __all__ = [
-    "array", "census", "compile_count", "inject", "live_bytes", "memory_bytes", "poison", "poke", "reset_peak",
+    "array", "census", "compile_count", "inject", "live_bytes", "memory_bytes", "model_cuda", "poison", "poke",
+    "reset_peak", "whole_pages",
 ]  # fmt: skip
 
 

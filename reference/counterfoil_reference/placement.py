@@ -14,6 +14,7 @@ from counterfoil_spec.refusals import refuse
 
 if TYPE_CHECKING:
     from counterfoil_reference.arrays import Array
+    from counterfoil_reference.buffers import Buffer
     from counterfoil_reference.devices import Device
 
 
@@ -82,8 +83,8 @@ def _copy_range(source: Array, copied: Array, first: int) -> None:
 def _gather(source: Array, copied: Array) -> None:
     """Store the elements one by one, and zero past the last.
 
-    The host gathers elements narrower than a byte itself where it does not address their memory: they are there on
-    return.
+    The host gathers elements narrower than a byte itself where it does not address their memory and no computing device
+    takes part: they are there on return.
     """
     src, dst = source.buffer, copied.buffer
 
@@ -91,7 +92,7 @@ def _gather(source: Array, copied: Array) -> None:
         dst.memory.write(0, bytes(dst.nbytes))
         elements.store_codes(copied, elements.codes(source))
 
-    if source.dtype.bits < 8 and not src.memory.on_host:
+    if source.dtype.bits < 8 and not src.memory.on_host and not computed(src, dst):
         move_now(src, dst, work)
     else:
         move(src, dst, work)
@@ -121,8 +122,9 @@ def transfer(src: Array, dst: Array) -> None:
 
 
 def check_sub_byte(function: str, array: Array, on_host: bool) -> None:
-    """Refuse arrays/sub-byte-off-host for elements narrower than a byte written where the host addresses nothing."""
-    if array.dtype.bits < 8 and array.layout.size > 0 and not on_host:
+    """Refuse arrays/sub-byte-off-host for elements narrower than a byte written where the host addresses nothing and
+    nothing computes."""
+    if array.dtype.bits < 8 and array.layout.size > 0 and not on_host and not array.device.computes:
         raise refuse(
             "arrays/sub-byte-off-host", function=function, dtype=array.dtype.name, device=array.device.name
         )
@@ -137,15 +139,20 @@ def check_copy(source: Array) -> None:
     checks.check_unlost(source.buffer, Access.READ)
 
 
+def computed(*buffers: Buffer) -> bool:
+    """Whether a buffer lies off the host on a device that computes: a copy there is work of a device."""
+    return any(not buffer.memory.on_host and buffer.device.computes for buffer in buffers)
+
+
 def store(src: Array, dst: Array) -> None:
-    """Store elements that may be stored; the host gathers those narrower than a byte, wherever they lie."""
+    """Store elements that may be stored; the host gathers those narrower than a byte, wherever nothing computes."""
 
     def work() -> None:
         elements.store_codes(dst, elements.codes(src))
 
     if src.layout.size == 0:
         return
-    if src.dtype.bits < 8:
+    if src.dtype.bits < 8 and not computed(src.buffer, dst.buffer):
         move_now(src.buffer, dst.buffer, work)
     else:
         move(src.buffer, dst.buffer, work)

@@ -38,7 +38,11 @@ class Timeline:
         """Lose the device: its pending work is never performed. The first reason stays."""
         if self.lost is None:
             self.lost = why
+            dropped = list(self.pending)
             self.pending.clear()
+            for submission in dropped:
+                if submission.dropped is not None:
+                    submission.dropped()
 
     def loss(self) -> Refusal:
         """The refusal memory/lost of this lost device."""
@@ -51,10 +55,11 @@ Point = tuple[Timeline, int]
 
 @dataclass(slots=True)
 class Submission:
-    """Pending work and the points it must follow."""
+    """Pending work and the points it must follow. ``dropped`` is called where it is never performed."""
 
     work: Callable[[], object]
     follows: list[Point]
+    dropped: Callable[[], None] | None = None
 
 
 def is_reached(point: Point) -> bool:

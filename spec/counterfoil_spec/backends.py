@@ -19,6 +19,12 @@ AUTO: Final = ("metal", "cuda", "hip", "cc")
 WORKERS: Final = 2
 """Devices of a multidev_cc root that auto makes."""
 
+NO_CUDA_DRIVER: Final = "there is no CUDA driver on this machine"
+"""Why CUDA is not available where its package is installed and the driver's library is not."""
+
+NO_CUDA_DEVICE: Final = "the CUDA driver finds no device"
+"""Why CUDA is not available where there is a driver and no device."""
+
 MOST_THREADS: Final = 2**16
 """Most threads a CPU root may be asked for."""
 
@@ -31,9 +37,10 @@ def known(name: object) -> str:
     return name
 
 
-def unavailable(backend: str, ordinal: int) -> Refusal:
-    """The refusal memory/backend-unavailable of a backend that this installation does not have."""
+def unavailable(backend: str, ordinal: int, why: str | None = None) -> Refusal:
+    """The refusal memory/backend-unavailable; without a reason, of a backend that this installation does not have."""
     integer("ordinal", ordinal)
     called = "Metal" if backend == "metal" else backend.upper()
-    why = f"the {called} backend is not part of this installation"
+    if why is None:
+        why = f"the {called} backend is not part of this installation"
     return refuse("memory/backend-unavailable", backend=backend, why=why)

@@ -7,7 +7,8 @@ published as ``counterfoil-protocol-1.schema.json``.
 from __future__ import annotations
 
 import json
-from typing import Any, Final, Literal
+import re
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -36,16 +37,17 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename=None):
     """What the rules leave to an implementation, said before it is asked anything.
 
-    ``max_rank`` in axes, ``host_alignment`` in bytes: no command goes past them. ``declines`` free: a Declined call is
-    no divergence wherever the reference computes. ``devices``: the kinds a target has beside the host.
+    ``max_rank``: no command has an array, layout or move of more axes. ``host_alignment``, a power of two: no array is
+    laid out over memory, no view taken and no foreign object shared that starts between its multiples, in bytes.
+    ``declines`` free: what a call that one side declined leaves is the target's. ``devices``: the kinds used beside
+    the host, where the target has commands for them.
     """
 
-    max_rank: int = 32
+    max_rank: Annotated[int, msgspec.Meta(ge=1, le=32)] = 32
     subjects: Literal["compared", "ignored"] = "compared"
     declines: Literal["as listed", "free"] = "as listed"
-    devices: list[Literal["simulated", "cuda"]] = []
-    host_alignment: int = 1
-    fresh_memory: Literal["poisoned", "unspecified"] = "unspecified"
+    devices: list[Literal["simulated", "cuda"]] = msgspec.field(default_factory=lambda: ["simulated"])
+    host_alignment: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 1
 
 
 class TargetStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -158,6 +160,9 @@ REPLIES: Final = {Start: Started, Adopt: Adopted, Run: Ran, Stop: Stopped}
 # --- elements as bits ------------------------------------------------------------------------------------------------
 
 
+_DIGITS: Final = re.compile("[0-9a-fA-F]+")
+
+
 def digits(dtype: Dtype) -> int:
     """How many hexadecimal digits one element takes."""
     return max(1, dtype.bits // 4)
@@ -170,8 +175,8 @@ def element_bits(dtype: Dtype, bits: int) -> str:
 
 def element_of(dtype: Dtype, text: str) -> int:
     """The bits of an element; ValueError where the text is not of the dtype's width."""
-    if len(text) != digits(dtype):
-        raise ValueError(f"{text!r} is no element of {dtype.name}: {digits(dtype)} hexadecimal digits are")
+    if len(text) != digits(dtype) or not _DIGITS.fullmatch(text):
+        raise ValueError(f"{text[:80]!r} is no element of {dtype.name}: {digits(dtype)} hexadecimal digits are")
     bits = int(text, 16)
     if bits >> dtype.bits:
         raise ValueError(f"{text!r} has more bits than {dtype.name}")

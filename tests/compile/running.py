@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from counterfoil._native import ffi
 from counterfoil.compile import Kernel, Plan
+from counterfoil.contexts import backends
 from counterfoil_spec.programs.nodes import Node
 from counterfoil_spec.programs.symbols import Symbol
 
@@ -17,9 +19,19 @@ PARALLEL_FOR = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c
 
 
 class Services(ctypes.Structure):
-    """cf_services: any of them may be null."""
+    """cf_services: the last three may be null."""
 
-    _fields_ = [("sgemm", ctypes.c_void_p), ("dgemm", ctypes.c_void_p), ("parallel_for", ctypes.c_void_p)]
+    _fields_ = [
+        (name, ctypes.c_void_p)
+        for name in ("product_f32", "product_f64", "pack_f32", "pack_f64", "sgemm", "dgemm", "parallel_for")
+    ]
+
+
+def services(parallel_for: ctypes.c_void_p | None = None) -> Services:
+    """The core's products for this CPU; no BLAS."""
+    table = backends.SERVICES
+    found = (table.product_f32, table.product_f64, table.pack_f32, table.pack_f64)
+    return Services(*(int(ffi.cast("uintptr_t", each)) for each in found), None, None, parallel_for)
 
 
 def buffer(node: Node, values: Sequence[float] | None = None) -> np.ndarray:
@@ -44,11 +56,11 @@ def run(
     buffers: Mapping[Node, np.ndarray],
     bindings: Mapping[Symbol, int] | None = None,
     merged: np.ndarray | None = None,
-    services: Services | None = None,
+    table: Services | None = None,
 ) -> None:
     """One call of a kernel over the buffers of its plan's arguments."""
     addresses = (ctypes.c_void_p * len(plan.arguments))(*(buffers[node].ctypes.data for node in plan.arguments))
     bound = (ctypes.c_int64 * len(plan.symbols))(*((bindings or {})[symbol] for symbol in plan.symbols))
     merge = None if merged is None else merged.ctypes.data
-    table = Services() if services is None else services
+    table = services() if table is None else table
     ENTRY(kernel.entry)(ctypes.addressof(addresses), ctypes.addressof(bound), merge, ctypes.addressof(table))

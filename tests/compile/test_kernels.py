@@ -27,14 +27,14 @@ def bound(label: str, shape: Sequence[int], dtype: Dtype = float32) -> Node:
 
 
 def computed(
-    assignments: Sequence[Assignment], given: dict[Node, np.ndarray], services: Services | None = None
+    assignments: Sequence[Assignment], given: dict[Node, np.ndarray], table: Services | None = None
 ) -> tuple[dict[Node, np.ndarray], str]:
     """The buffers after the assignments ran, and the source that did it."""
     plan = fast.plan(Code(tuple(assignments)), fast.NOTHING_DECIDED, "r")
     buffers = {node: buffer(node) for node in plan.arguments}
     for node, values in given.items():
         buffers[node][...] = values
-    run(fast.generate([plan.lowered], plan), plan, buffers, services=services)
+    run(fast.generate([plan.lowered], plan), plan, buffers, table=table)
     return buffers, source([plan.lowered], plan.arguments, plan.symbols)
 
 
@@ -74,7 +74,7 @@ def test_large_products_are_products() -> None:
     """A product of size is carried out in blocks, whatever its operands' orientation."""
     a, b, c = bound("a", (64, 40)), bound("b", (40, 48)), bound("c", (64, 48))
     _, text = computed([spec("ik,kj->ij", c, a, b)], {})
-    assert "cf_product_f32(64, 48, 40" in text
+    assert "v->product_f32(64, 48, 40" in text
 
 
 def test_a_zero_in_front_is_no_pass_of_its_own() -> None:

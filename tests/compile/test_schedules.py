@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from tests.compile.running import PARALLEL_FOR, SHARE, Services, buffer, run, unpadded
+from tests.compile.running import PARALLEL_FOR, SHARE, buffer, run, services, unpadded
 from tests.programs.building import Drawn, copy, padded, programs, spec, store
 
 import counterfoil.compile as fast
@@ -130,11 +130,11 @@ def test_shares_of_threads_give_the_same_bits(kind: str, monkeypatch: pytest.Mon
     kernel = fast.generate([plan.lowered], plan)
     results, calls = [], []
     callback = shuffled_shares(calls)
-    for services in (Services(), Services(None, None, ctypes.cast(callback, ctypes.c_void_p))):
+    for table in (services(), services(parallel_for=ctypes.cast(callback, ctypes.c_void_p))):
         buffers = {node: buffer(node) for node in plan.arguments}
         for place, node in enumerate(operands):
             buffers[node][...] = np.random.default_rng(place).standard_normal(node.shape)
-        run(kernel, plan, buffers, services=services)
+        run(kernel, plan, buffers, table=table)
         results.append([array.tobytes() for array in buffers.values()])
     assert results[0] == results[1]
     assert (len(calls) > 1) is (kind != "overlapping")

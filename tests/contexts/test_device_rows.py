@@ -29,9 +29,18 @@ def test_the_compiler_is_the_one_used(cf: Any) -> None:
         assert subprocess.run([command, "--version"], capture_output=True, check=True).stdout
 
 
+def test_static_rows_are_of_all_devices(cf: Any) -> None:
+    """One row for each device of the backend in order, those no root was made on among them (context:85)."""
+    root = cf.Context.cpu(threads=5, ordinal=1)
+    rows = [(row["ordinal"], row["name"]) for row in root.static_properties()]
+    assert rows == [(ordinal, f"multidev_cc:{ordinal}") for ordinal in range(len(rows))] and len(rows) >= 5
+    cf.Context.cpu(threads=2)
+    assert len(root.static_properties()) == len(rows)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_rows_of_a_device(cf: Any, threads: int) -> None:
-    """Data, one static row a device that is open, and the same at every asking (context:83 to :93, context:170)."""
+    """Data, one static row a device, and the same at every asking (context:83 to :93, context:170)."""
     contexts = [cf.Context.cpu(threads=threads, ordinal=ordinal) for ordinal in range(threads)]
     context = contexts[0]
     rows = {row["ordinal"]: row["name"] for row in context.static_properties()}

@@ -12,6 +12,7 @@ import counterfoil_reference
 from counterfoil_reference.intervals import Accept, watching
 from counterfoil_spec.answers import Answer
 from counterfoil_spec.dtypes import Dtype
+from counterfoil_spec.interface import Access
 
 
 class Twins:
@@ -21,32 +22,37 @@ class Twins:
         self.dtype, self.way, self.reference, self.fast = dtype, way, reference, fast
 
     @classmethod
-    def of(cls, operand: Operand) -> Twins:
-        """The operand in each half."""
-        return cls(operand.dtype, operand.way, _array(counterfoil_reference, operand), _array(counterfoil, operand))
+    def of(cls, operand: Operand, place: counterfoil.Device | None = None) -> Twins:
+        """The operand in each half: on the host, or the fast half's on a device."""
+        fast = _array(counterfoil, operand, counterfoil.host() if place is None else place)
+        reference = _array(counterfoil_reference, operand, counterfoil_reference.host())
+        return cls(operand.dtype, operand.way, reference, fast)
 
     def again(self, dtype: Dtype) -> Twins:
         """The same bits read at another dtype of the same width: identical (A4)."""
         return Twins(dtype, self.way, self.reference.bitcast(dtype), self.fast.bitcast(dtype))
 
 
-def _array(half: Any, operand: Operand) -> Any:
+def _array(half: Any, operand: Operand, place: Any) -> Any:
     memory, way = operand.memory(), operand.way
-    buffer = half.host().buffer(len(memory))
+    buffer = place.buffer(len(memory))
     half.inspection.poke(buffer, bytes(memory))
     return half.Array(operand.dtype, half.Layout(way.shape, way.strides, way.offset), buffer)
 
 
-def agree(call: Call) -> Answer:
+def agree(call: Call, place: counterfoil.Device | None = None) -> Answer:
     """Make a call on both halves and compare the answers and every bit of every memory; the answer.
 
-    Where the reference says that other bits are right too, the fast half's are checked against that.
+    Where the reference says that other bits are right too, the fast half's are checked against that. ``place``: where
+    the fast half's operands lie, if not on the host.
     """
-    sources = [Twins.of(source) for source in call.sources]
-    dst = Twins.of(call.dst) if call.identical is None else sources[call.identical].again(call.dst.dtype)
+    sources = [Twins.of(source, place) for source in call.sources]
+    dst = Twins.of(call.dst, place) if call.identical is None else sources[call.identical].again(call.dst.dtype)
     with watching() as records:
         expected = _called(call, counterfoil_reference, "reference", dst, sources)
     answer = _called(call, counterfoil, "fast", dst, sources)
+    for twins in (dst, *sources):
+        twins.fast.buffer.wait(Access.READ)
     assert answer.name == expected.name
     for record in records:
         _take_over(dst, record.accepts)

@@ -1,8 +1,8 @@
 """Compiled routines on disk, found by what they were made of.
 
-An entry is a shared library named by the digest of its source, the command line and the compiler; it appears by an
-atomic rename, so processes that build the same thing at once do no harm. The least recently used entries go when the
-folder passes its size. An entry that does not load is built again.
+An entry is a shared library named by the digest of its source, the command line and the compiler, or a cubin (see
+``counterfoil.cuda.cubins``); it appears by an atomic rename, so processes that build the same thing at once do no harm.
+The least recently used entries go when the folder passes its size. An entry that does not load is built again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +26,11 @@ SIZE_VARIABLE: Final = "COUNTERFOIL_CACHE_BYTES"
 """Environment variable: the most bytes kept."""
 
 DEFAULT_BYTES: Final = 256 * 2**20
+
+LIBRARY: Final = ".so"
+"""How the names of shared libraries end."""
+
+_KINDS: Final = (LIBRARY, ".cubin")
 
 _BUILDING: Final = "build-"
 
@@ -47,14 +52,14 @@ def digest(source: str, compiler: Compiler, level: str) -> str:
     return hashlib.sha256(facts.encode()).hexdigest()
 
 
-def entry_path(name: str) -> Path:
+def entry_path(name: str, suffix: str = LIBRARY) -> Path:
     """The file of an entry."""
-    return folder() / f"{name}.so"
+    return folder() / f"{name}{suffix}"
 
 
-def find(name: str) -> Path | None:
+def find(name: str, suffix: str = LIBRARY) -> Path | None:
     """An entry's file, marked as used now; None where there is none."""
-    path = entry_path(name)
+    path = entry_path(name, suffix)
     try:
         os.utime(path)
     except OSError:
@@ -65,10 +70,17 @@ def find(name: str) -> Path | None:
 def build(name: str, source: str, compiler: Compiler, level: str) -> Path:
     """Compile a source into its entry, replacing what is there; raises CompilerFailed, OSError for a folder that takes
     none."""
-    path = entry_path(name)
+    return keep(entry_path(name), lambda work: compile_in(work, source, compiler, level))
+
+
+def keep(path: Path, make: Callable[[Path], Path]) -> Path:
+    """Put the file that ``make`` makes in a folder of its own at ``path``, whole or not at all; then evict.
+
+    Raises OSError for a folder that takes none, and what ``make`` raises.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=_BUILDING) as work:
-        os.replace(compile_in(Path(work), source, compiler, level), path)
+        os.replace(make(Path(work)), path)
     _evict(path)
     return path
 
@@ -84,7 +96,7 @@ def compile_in(work: Path, source: str, compiler: Compiler, level: str) -> Path:
 def _evict(kept: Path) -> None:
     """Remove the least recently used entries until the folder is within its size, and what a killed build left."""
     limit = int(os.environ.get(SIZE_VARIABLE, DEFAULT_BYTES))
-    found = _by_use(kept.parent.glob("*.so"))
+    found = _by_use(path for kind in _KINDS for path in kept.parent.glob(f"*{kind}"))
     total = sum(size for _, size, _ in found)
     for _, size, path in found:
         if total <= limit:

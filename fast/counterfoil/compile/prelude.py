@@ -19,6 +19,10 @@ typedef __INT64_TYPE__ i64;
 typedef __UINT32_TYPE__ u32;
 typedef __UINT64_TYPE__ u64;
 typedef struct cf_services {
+    void (*product_f32)(i64, i64, i64, const float *, i64, i64, const float *, i64, float *, i64, int);
+    void (*product_f64)(i64, i64, i64, const double *, i64, i64, const double *, i64, double *, i64, int);
+    void (*pack_f32)(i64, i64, const float *, i64, i64, float *, i64);
+    void (*pack_f64)(i64, i64, const double *, i64, i64, double *, i64);
     void (*sgemm)(int, int, i64, i64, i64, float, const float *, i64, const float *, i64, float, float *, i64);
     void (*dgemm)(int, int, i64, i64, i64, double, const double *, i64, const double *, i64, double, double *, i64);
     void (*parallel_for)(void (*)(void *, i64, i64), void *, i64, i64);
@@ -117,107 +121,8 @@ INLINE double cf_log_ends(double x, double inside) {
 }
 """
 
-_BLOCK: Final = """\
-FUSED void cf_NAME_S(i64 k, const T *const *a, i64 ak, const T *b, i64 bs, T *const *c, int zero) {
-    CONTRACT
-    cf_vector_S sum[6][WIDTH], x[WIDTH];
-    UNROLL for (int r = 0; r < 6; r++)
-        UNROLL for (int q = 0; q < WIDTH; q++)
-            sum[r][q] = zero ? (cf_vector_S){0} : *(const cf_vector_S *)(c[r] + CF_LANES_S * q);
-    for (i64 p = 0; p < k; p++) {
-        UNROLL for (int q = 0; q < WIDTH; q++) x[q] = *(const cf_vector_S *)(b + p * bs + CF_LANES_S * q);
-        UNROLL for (int r = 0; r < 6; r++) {
-            T y = a[r][p * ak];
-            UNROLL for (int q = 0; q < WIDTH; q++) sum[r][q] += y * x[q];
-        }
-    }
-    UNROLL for (int r = 0; r < 6; r++)
-        UNROLL for (int q = 0; q < WIDTH; q++) *(cf_vector_S *)(c[r] + CF_LANES_S * q) = sum[r][q];
-}
-"""
-"""Six rows of a product, WIDTH vectors wide, all sums in registers."""
-
-_PRODUCT: Final = (
-    """\
-#define CF_LANES_S (CF_VECTOR / (i64)sizeof(T))
-typedef T cf_vector_S __attribute__((vector_size(CF_VECTOR), aligned(sizeof(T)), may_alias));
-"""
-    + _BLOCK.replace("NAME", "wide").replace("WIDTH", "CF_WIDE")
-    + _BLOCK.replace("NAME", "block").replace("WIDTH", "1")
-    + """\
-/* A block of fewer columns than a vector has lanes: through a copy. b may be read up to a whole vector. */
-static void cf_edge_S(i64 k, const T *const *a, i64 ak, const T *b, i64 bs, T *const *c, int zero, i64 columns) {
-    T copy[6][CF_LANES_S], *rows[6];
-    for (int r = 0; r < 6; r++) {
-        rows[r] = copy[r];
-        for (i64 j = 0; j < CF_LANES_S; j++) copy[r][j] = j < columns && !zero ? c[r][j] : 0;
-    }
-    cf_block_S(k, a, ak, b, bs, rows, zero);
-    for (int r = 0; r < 6; r++)
-        for (i64 j = 0; j < columns; j++) c[r][j] = copy[r][j];
-}
-/* One column panel of c (+)= a b, six rows at a time; rows past the end repeat the last one, which gives and stores the
- * same. */
-static void cf_panel_S(i64 m, i64 n, i64 k, const T *a, i64 as, i64 ak, const T *b, i64 bs, T *c, i64 cs, int zero) {
-    for (i64 i = 0; i < m; i += 6) {
-        const T *ar[6];
-        T *cr[6];
-        for (int r = 0; r < 6; r++) {
-            i64 row = i + r < m ? i + r : m - 1;
-            ar[r] = a + row * as;
-            cr[r] = c + row * cs;
-        }
-        if (n > CF_LANES_S) cf_wide_S(k, ar, ak, b, bs, cr, zero);
-        else if (n == CF_LANES_S) cf_block_S(k, ar, ak, b, bs, cr, zero);
-        else cf_edge_S(k, ar, ak, b, bs, cr, zero, n);
-    }
-}
-/* c (+)= a b by column panels; where b does not fit the cache, each panel by pieces of its terms, copied together. */
-static void cf_product_S(i64 m, i64 n, i64 k, const T *a, i64 as, i64 ak, const T *b, i64 bs, T *c, i64 cs, int zero) {
-    enum { WIDE = CF_WIDE * CF_LANES_S, DEEP = 256 };
-    T panel[DEEP * WIDE];
-    int large = k * bs * (i64)sizeof(T) > 1 << 19;
-    for (i64 j = 0, width; j < n; j += width) {
-        width = n - j >= WIDE ? WIDE : CF_LANES_S;
-        i64 columns = n - j < width ? n - j : width;
-        for (i64 p = 0, depth; p < k; p += depth) {
-            const T *piece = b + p * bs + j;
-            depth = large && k - p > DEEP ? DEEP : k - p;
-            if (large) {
-                for (i64 q = 0; q < depth; q++) __builtin_memcpy(panel + q * width, piece + q * bs, width * sizeof(T));
-                piece = panel;
-            }
-            cf_panel_S(m, columns, depth, a + p * ak, as, ak, piece, large ? width : bs, c + j, cs, zero && p == 0);
-        }
-    }
-}"""
-)
-
-_VECTOR: Final = """\
-#if defined(__AVX512F__)
-#define CF_VECTOR 64
-#define CF_WIDE 4
-#elif defined(__AVX__)
-#define CF_VECTOR 32
-#define CF_WIDE 2
-#else
-#define CF_VECTOR 16
-#define CF_WIDE 2
-#endif
-#define UNROLL _Pragma("GCC unroll 6")
-/* The terms of a product's sums may be fused with the additions (N3); nothing else may. */
-#if defined(__clang__)
-#define FUSED static __attribute__((noinline))
-#define CONTRACT _Pragma("clang fp contract(fast)")
-#else
-#define FUSED static __attribute__((noinline, optimize("fp-contract=fast")))
-#define CONTRACT
-#endif
-"""
-
 _SINGLE: Final = {
     "bits": (_BITS, ()),
-    "vector": (_VECTOR, ()),
     "exponential": (_EXPONENTIAL, ("bits",)),
     "logarithm": (_LOGARITHM, ("bits",)),
     "exp_f32": ("INLINE float cf_exp_f32(float x) { return (float)cf_exp(x); }\n", ("exponential",)),
@@ -276,7 +181,7 @@ def helpers(used: Iterable[str]) -> str:
         _want(name, wanted)
     dtypes = {words["S"]: dtype for dtype, words in _WORDS.items()}
     parts = [_SINGLE[name][0] for name in _SINGLE if name in wanted]
-    for name, text in (*_GENERIC.items(), ("product", _PRODUCT)):
+    for name, text in _GENERIC.items():
         for suffix, dtype in dtypes.items():
             if f"{name}_{suffix}" in wanted:
                 parts.append(_spelled(text, dtype) + "\n")
@@ -287,8 +192,6 @@ def _want(name: str, wanted: set[str]) -> None:
     wanted.add(name)
     for needed in _SINGLE[name][1] if name in _SINGLE else ():
         _want(needed, wanted)
-    if name.startswith("product_"):
-        wanted.add("vector")
 
 
 def _spelled(text: str, dtype: Dtype) -> str:

@@ -1,4 +1,4 @@
-"""The C of matrix products: calls of our own blocks, or of a BLAS where the run has one and the size pays."""
+"""The C of matrix products: calls of the core's own, or of a BLAS where the run has one and the size pays."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def product_of(nest: Nest) -> Product | None:
 
 def write_product(function: Function, product: Product) -> None:
     """A call per point of the outer loops; of a single large one, each thread takes a share of the rows."""
-    nest, suffix = product.nest, SUFFIX[product.nest.node.dtype]
-    function.operators.used.add(f"product_{suffix}")
+    nest = product.nest
+    function.uses_services = True
     packs = _needs_packing(product)
     ahead = product.outer_of_b if packs else len(product.outer)
     shareable = nest.is_disjoint and bool(product.outer) and product.outer[0][0] not in nest.reductions
@@ -59,7 +59,7 @@ def _call(function: Function, product: Product, places: tuple[str, str, str]) ->
     step = _padded(product) if _needs_packing(product) else product.b_term
     zero = int(product.starts_at_zero)
     return (
-        f"{line}cf_product_{SUFFIX[product.nest.node.dtype]}({rows}, {product.columns}, {product.terms}, {a}, "
+        f"{line}v->product_{SUFFIX[product.nest.node.dtype]}({rows}, {product.columns}, {product.terms}, {a}, "
         f"{product.a_row}, {product.a_term}, {b}, {step}, {c}, {product.c_row}, {zero});"
     )
 
@@ -67,14 +67,11 @@ def _call(function: Function, product: Product, places: tuple[str, str, str]) ->
 def _write_packing(function: Function, product: Product, b: str) -> str:
     """The right operand copied with its columns contiguous, up to whole vectors."""
     row, ctype = _padded(product), CTYPES[product.nest.node.dtype]
+    strides = f"{product.b_term}, {product.b_column}"
     function.line(f"{ctype} packed[{product.terms * row}];")
-    function.line(f"const {ctype} *whole = {b};")
-    function.open(f"for (i64 p = 0; p < {product.terms}; p++)")
-    function.open(f"for (i64 j = 0; j < {row}; j++)")
-    value = f"whole[{product.b_term} * p + {product.b_column} * j]"
-    chosen = value if row == product.columns else f"j < {product.columns} ? {value} : 0"
-    function.line(f"packed[{row} * p + j] = {chosen};")
-    close_loops(function, 2)
+    function.line(
+        f"v->pack_{SUFFIX[product.nest.node.dtype]}({product.terms}, {product.columns}, {b}, {strides}, packed, {row});"
+    )
     return "packed"
 
 
@@ -87,13 +84,12 @@ def _is_large(product: Product) -> bool:
 
 def _library_call(function: Function, product: Product, places: tuple[str, str, str]) -> str:
     """The call of the BLAS where the run has one; what follows it is the call of our own."""
-    function.uses_services = True
     name = "sgemm" if product.nest.node.dtype is float32 else "dgemm"
     transposed = product.a_term != 1
     a, b, c = places
     lead = product.a_term if transposed else product.a_row
     return (
-        f"if (v && v->{name}) v->{name}({int(transposed)}, 0, {product.rows}, {product.columns}, {product.terms}, 1, "
+        f"if (v->{name}) v->{name}({int(transposed)}, 0, {product.rows}, {product.columns}, {product.terms}, 1, "
         f"{a}, {lead}, {b}, {product.b_term}, {int(not product.starts_at_zero)}, {c}, {product.c_row}); else "
     )
 

@@ -99,7 +99,7 @@ def _call(name: str, function: Function) -> str:
     extent, grain = function.shared
     arguments = ", ".join([*function.arguments(), "0", str(extent)])
     return (
-        f"    if (services && services->parallel_for) services->parallel_for(share_{name}, f, {extent}, {grain});\n"
+        f"    if (services->parallel_for) services->parallel_for(share_{name}, f, {extent}, {grain});\n"
         f"    else {name}({arguments});\n"
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
@@ -22,7 +23,8 @@ Without -frounding-math gcc makes ``0 - (float)i`` of an integer i the negation,
 
 QUICKER: Final = (
     "-fno-gcse", "-fno-tree-pre", "-fno-schedule-insns2", "-fno-tree-slp-vectorize",
-    "-fno-tree-loop-distribute-patterns",
+    "-fno-tree-loop-distribute-patterns", "-fno-expensive-optimizations", "-fno-tree-dominator-opts",
+    "-fno-rerun-cse-after-loop", "-fno-code-hoisting", "-fno-thread-jumps", "-fira-region=one",
 )  # fmt: skip
 """Flags for gcc alone: passes that take time and find nothing in code like ours."""
 
@@ -84,6 +86,9 @@ def _candidates(named: str) -> Iterator[list[str]]:
 
 @lru_cache(maxsize=16)
 def _is_clang(command: tuple[str, ...]) -> bool:
+    """What the compiler says it is; one whose file is called gcc and a version is believed without asking."""
+    if re.search(r"gcc-[0-9.]+$", os.path.realpath(command[0])):
+        return False
     done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
     return "clang" in done.stdout
 

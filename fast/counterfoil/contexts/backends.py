@@ -6,43 +6,62 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING, Final, cast
 
+from counterfoil import placement
 from counterfoil._native import ffi, lib
 from counterfoil.buffers import Buffer, allocate
-from counterfoil.compile import NO_COMPILER, compiler_command
+from counterfoil.compile import NO_COMPILER, Kernel, Plan, compiler_command
+from counterfoil.compile import generate as generate_host
 from counterfoil.contexts.workers import Worker
-from counterfoil.devices import host
+from counterfoil.devices import MOST_WORK, Device, cuda, host
 from counterfoil_spec.arguments import integer, within
 from counterfoil_spec.backends import AUTO, MOST_THREADS, WORKERS, known, unavailable
 from counterfoil_spec.programs.nodes import Node
-from counterfoil_spec.refusals import BackendUnavailable, refuse
+from counterfoil_spec.refusals import BackendUnavailable, Lost, refuse
 
 if TYPE_CHECKING:
+    from counterfoil.contexts.launching import CudaKernel
     from counterfoil.contexts.pools import Location
+    from counterfoil.cuda.device import Cuda
+    from counterfoil_spec.programs.loops import Lowered
 
 SERVICES: Final = ffi.new("cf_services *")
-"""What generated code may call; null where there is none."""
+"""What generated code calls: fast/native/dispatch.h says which of it may be null."""
+
+NO_CUDA_COMPILER: Final = "no CUDA compiler was found (NVRTC, or the command that COUNTERFOIL_CUDA_COMPILER names)"
+"""Why the cuda backend is not available where nothing compiles CUDA C."""
+
+LEVELS: Final = (lib.CF_BLOCK_PLAIN, lib.CF_BLOCK_AVX2, lib.CF_BLOCK_AVX512)
+"""What matrix products are compiled for; not every CPU has them all."""
 
 
 class Slab:
     """The merge buffer of a device: its bytes, and a number unique to the fill they are of (context:101, C18)."""
 
-    def __init__(self) -> None:
+    def __init__(self, memory: Device) -> None:
+        self.memory = memory
         self.buffer: Buffer | None = None
         self.c = ffi.new("cf_slab *")
 
-    def reserve(self, nbytes: int) -> None:
-        """Grow to at least that many bytes, keeping what it holds; refuses memory/exhausted."""
+    def take(self, there: Location) -> None:
+        """The bytes of a node, after what they must follow; refuses memory/exhausted, memory/lost."""
+        held = self._reserve(there.node.nbytes)
+        placement.copy_bytes(there.buffer, held.view(0, there.node.nbytes))
+        held.require_found(True)
+
+    def _reserve(self, nbytes: int) -> Buffer:
+        """At least that many bytes, holding what was held (a fill that fails leaves the one before)."""
         old = self.buffer
         if old is not None and old.nbytes >= nbytes:
-            return
-        grown = allocate(host(), nbytes)
+            return old
+        grown = allocate(self.memory, nbytes)
         if old is not None:
-            grown.bytes()[: old.nbytes] = old.bytes()
+            placement.copy_bytes(old, grown.view(0, old.nbytes))
         self.buffer = grown
         self.c.data = grown.memory.c.base
+        return grown
 
     @contextlib.contextmanager
     def closed(self) -> Generator[None]:
@@ -58,18 +77,21 @@ class Slab:
 
 
 class ContextDevice:
-    """One device of one backend: what its roots share. Its memory is the host's.
+    """One device of one backend: what its roots share.
 
-    ``literals``: where constants with host data lie, by node. ``worker``: runs what is dispatched to it, in order, on a
-    thread of its own; None where run itself does. ``guard``: for the constants and the slab.
+    ``memory``: the device its pools lie on, the host for CPUs. ``literals``: where constants with host data lie,
+    by node. ``worker``: runs what is dispatched to it, in order, on a thread of its own; None where run itself does.
+    ``guard``: for the constants and the slab.
     """
 
-    def __init__(self, backend: str, ordinal: int) -> None:
+    def __init__(self, backend: str, ordinal: int, memory: Device) -> None:
         self.backend = backend
         self.ordinal = ordinal
+        self.memory = memory
         self.literals: dict[Node, Location] = {}
-        self.slab = Slab()
+        self.slab = Slab(memory)
         self.live_bytes = 0
+        self._scratch: Buffer | None = None
         self.worker = Worker(f"{backend}:{ordinal}") if backend == "multidev_cc" else None
         self.guard = threading.RLock()
 
@@ -78,21 +100,69 @@ class ContextDevice:
         with self.guard:
             self.live_bytes += nbytes
 
+    @property
+    def cuda(self) -> Cuda | None:
+        """Its memory as a CUDA device, None for CPUs."""
+        return cast("Cuda", self.memory) if self.backend == "cuda" else None
+
+    @property
+    def deferred(self) -> bool:
+        """Whether run returns before the work is done."""
+        return self.worker is not None or self.memory.runs_work
+
+    def generate(self, segments: Sequence[Lowered], plan: Plan) -> Kernel | CudaKernel:
+        """The code of a plan's kernels for the device.
+
+        Refuses compile/index-range, memory/backend-unavailable.
+        """
+        if self.cuda is None:
+            return generate_host(segments, plan)
+        from counterfoil.contexts import launching
+
+        return launching.compiled(self.cuda, segments, plan)
+
+    def load(self, kernel: Kernel | CudaKernel) -> None:
+        """Put a routine's code where runs find it; refuses memory/exhausted, memory/lost."""
+        if not isinstance(kernel, Kernel):
+            kernel.load(self._shared_scratch)
+
+    def _shared_scratch(self, nbytes: int) -> Buffer:
+        """Memory that one run at a time may use, of at least that many bytes: the runs of a CUDA device are in order.
+
+        Refuses memory/exhausted, memory/lost.
+        """
+        assert self.cuda is not None
+        with self.guard:
+            if self._scratch is None or self._scratch.nbytes < nbytes:
+                self._scratch = self.cuda.scratch(nbytes)
+            return self._scratch
+
     def wait(self) -> None:
-        """Block until nothing dispatched to the device is left to do."""
+        """Block until nothing dispatched to the device is left to do; refuses memory/lost."""
         if self.worker is not None:
             self.worker.wait()
+        elif self.memory.runs_work:
+            self.memory.advance(MOST_WORK)
+
+    def drain(self) -> None:
+        """``wait``, also of a lost device, on which nothing is left to do."""
+        with contextlib.suppress(Lost):
+            self.wait()
 
     def __repr__(self) -> str:
         return f"{self.backend}:{self.ordinal}"
 
 
 _devices: Final[dict[tuple[str, int], ContextDevice]] = {}
+_counts: Final[dict[str, int]] = {}
 _guard: Final = threading.Lock()
 
 
 def fill_services() -> None:
-    """Offer generated code the BLAS that was adopted, and loops over threads; called once, at import."""
+    """Offer generated code what there is: products for this CPU, the BLAS adopted, threads; called once, at import."""
+    level = max(level for level in LEVELS if lib.cf_block_product_f32(level))
+    SERVICES.product_f32, SERVICES.product_f64 = lib.cf_block_product_f32(level), lib.cf_block_product_f64(level)
+    SERVICES.pack_f32, SERVICES.pack_f64 = lib.cf_block_pack_f32, lib.cf_block_pack_f64
     if lib.cf_blas_present():
         SERVICES.sgemm, SERVICES.dgemm = lib.cf_blas_sgemm, lib.cf_blas_dgemm
     threads = thread_count()
@@ -116,16 +186,53 @@ def device_of(backend: str, ordinal: int, devices: int) -> ContextDevice:
         raise refuse("contexts/ordinal", backend=backend, ordinal=ordinal, devices=devices)
     _require_compiler(backend)
     with _guard:
+        _counts[backend] = max(devices, _counts.get(backend, 0))
+    return _shared(backend, ordinal, host())
+
+
+def cuda_device(ordinal: int) -> ContextDevice:
+    """The CUDA device of that ordinal; refuses memory/backend-unavailable, contexts/ordinal.
+
+    Raises counterfoil.cuda.DriverFailed where there is a driver that fails.
+    """
+    ordinal, devices = integer("ordinal", ordinal), require_cuda()
+    if not 0 <= ordinal < devices:
+        raise refuse("contexts/ordinal", backend="cuda", ordinal=ordinal, devices=devices)
+    return _shared("cuda", ordinal, cuda(ordinal))
+
+
+def require_cuda() -> int:
+    """How many CUDA devices there are; refuses memory/backend-unavailable, raises counterfoil.cuda.DriverFailed."""
+    from counterfoil.cuda import probe
+
+    devices = probe.devices()
+    if cuda_compiler() is None:
+        raise refuse("memory/backend-unavailable", backend="cuda", why=NO_CUDA_COMPILER)
+    return devices
+
+
+def cuda_compiler() -> str | None:
+    """What tells the compiler of CUDA C in use from another, None where there is none."""
+    from counterfoil.cuda import compiler
+
+    try:
+        return compiler.identity()
+    except RuntimeError:  # CompilerFailed, and what cuda-bindings raises where it finds no library
+        return None
+
+
+def _shared(backend: str, ordinal: int, memory: Device) -> ContextDevice:
+    with _guard:
         found = _devices.get((backend, ordinal))
-        if found is None:
-            found = _devices[backend, ordinal] = ContextDevice(backend, ordinal)
+        if found is None or found.memory is not memory:  # a device that was opened anew
+            found = _devices[backend, ordinal] = ContextDevice(backend, ordinal, memory)
     return found
 
 
-def devices_of(backend: str) -> list[ContextDevice]:
-    """The devices of a backend that were asked for so far, by ordinal."""
+def device_count(backend: str) -> int:
+    """How many devices a CPU backend has: as many as the root with the most of them."""
     with _guard:
-        return [device for (name, _), device in sorted(_devices.items()) if name == backend]
+        return _counts.get(backend, 0)
 
 
 def cpu_device(threads: int, ordinal: int) -> ContextDevice:
@@ -159,6 +266,8 @@ def automatic(backend: str | None) -> ContextDevice:
 def _named(name: str) -> ContextDevice:
     if name in ("cc", "multidev_cc"):
         return cpu_device(1 if name == "cc" else WORKERS, 0)
+    if name == "cuda":
+        return cuda_device(0)
     raise unavailable(name, 0)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from counterfoil._native import ffi, lib
 from counterfoil.contexts import faults
 from counterfoil.contexts.routines import Routine
-from counterfoil.contexts.running import prepared
+from counterfoil.contexts.running import entered, prepared
 from counterfoil.contexts.units import check_released
 from counterfoil_spec.arguments import instance
 from counterfoil_spec.refusals import BackendUnavailable, DeviceMemoryExhausted
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def check_lineage_runnable(value: Context, routine: object) -> None:
     """Refuse what run would before it looks at the bindings."""
     called, place = instance("routine", routine, Routine), ffi.new("int64_t *")
-    with prepared(value, called) as (flags, _):
+    with entered(value, called):
+        flags = prepared(value, called)
         standing = ffi.cast("cf_standing *", value._standing)
         called._tables.excuse()
         answer = lib.cf_run_check_lineage(standing, called._tables.c, flags, place)

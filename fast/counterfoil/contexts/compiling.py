@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from counterfoil import compile as compiler
 from counterfoil._native import ffi
@@ -23,7 +23,8 @@ from counterfoil_spec.programs.symbols import Symbol
 from counterfoil_spec.refusals import refuse
 
 if TYPE_CHECKING:
-    from counterfoil.compile import Plan
+    from counterfoil.compile import Kernel, Plan
+    from counterfoil.contexts.launching import CudaKernel
     from counterfoil.contexts.roots import Registration
     from counterfoil.contexts.surface import Context
 
@@ -83,12 +84,17 @@ def compiled(value: Context, asked: Request) -> tuple[Context, Routine]:
     name = naming.name_of(asked.name, asked.comp.code)
     plan = _planned(value, asked, name)
     segments = _segments(asked.transform, plan, name)
-    kernel = compiler.generate(segments, plan)
+    kernel = value.device.generate(segments, plan)
     census.compiled()
     root = value._root
     with root.entered(), root.device.guard:
         check_released(value, "compile")  # another thread may have released it meanwhile
         links = link(value, asked.comp, plan, name, asked.prelowered is not None)
+        try:
+            root.device.load(kernel)
+        except BaseException:
+            links.undo()
+            raise
         publish(value, links)
         return _finished(value, asked, name, plan, kernel, links)
 
@@ -145,7 +151,7 @@ def _segments(transform: Transform | None, plan: Plan, name: str) -> Sequence[Lo
 
 
 def _finished(
-    value: Context, asked: Request, name: str, plan: Plan, kernel: Any, links: Links
+    value: Context, asked: Request, name: str, plan: Plan, kernel: Kernel | CudaKernel, links: Links
 ) -> tuple[Context, Routine]:
     """Step 12: nothing fails any more, so the id is drawn and every record is made."""
     root, comp = value._root, asked.comp

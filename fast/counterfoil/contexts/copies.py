@@ -8,7 +8,7 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Final
 
 from counterfoil._native import ffi, lib
-from counterfoil.contexts import census, pools, reads, uploads
+from counterfoil.contexts import census, moving, pools, reads, uploads
 from counterfoil.contexts.frontend import check_kept
 from counterfoil.contexts.frontier import Fill
 from counterfoil.contexts.pools import Location
@@ -68,7 +68,7 @@ def _adopted(target: Context, source: Context, location: Location) -> Context:
 def _over(target: Context, source: Context, there: Location, here: Location) -> Context:
     """A device copy into the buffer the target has."""
     with _held(there, here):
-        _move(there, here)
+        moving.duplicate(there, here)
     census.passed("init-from-device-before-await")
     return uploads.written(target, here, source._root.vouches(there))
 
@@ -80,7 +80,7 @@ def _fresh(target: Context, source: Context, there: Location) -> Context:
         here = pool.locations[there.node]
         try:
             census.passed("transfer-pool-allocated")
-            _move(there, here)
+            moving.duplicate(there, here)
             census.passed("init-from-device-before-await")
         except BaseException:
             try:
@@ -108,13 +108,6 @@ def _held(there: Location, here: Location | None = None) -> Generator[None]:
         lib.cf_claims_release(handles, len(handles))
 
 
-def _move(there: Location, here: Location) -> None:
-    """Copy the bytes, the padding included, after what they must follow."""
-    there.pool.buffer.reach(False)
-    here.pool.buffer.reach(True)
-    ffi.memmove(ffi.cast("void *", here.address), ffi.cast("void *", there.address), there.node.nbytes)
-
-
 def _filled(target: Context, source: Context, node: Node) -> Context:
     """The merge buffer filled from the source's buffer: a new fill, the one before it out of the ledger."""
     if target.device.backend != source.device.backend:
@@ -126,11 +119,9 @@ def _filled(target: Context, source: Context, node: Node) -> Context:
     _check_consumed(target._root, node)
     device, root = target.device, target._root
     with _held(there), device.guard, device.slab.closed():
-        device.wait()  # a routine may still be reading what the slab holds
-        device.slab.reserve(node.nbytes)
-        there.pool.buffer.reach(False)
-        if node.nbytes:
-            ffi.memmove(device.slab.c.data, ffi.cast("void *", there.address), node.nbytes)
+        if device.worker is not None:
+            device.wait()  # a routine may still be reading what the slab holds
+        device.slab.take(there)
         fill = _registered(root, node)
         lib.cf_slab_open(device.slab.c, fill.number)
     return derived(target, frontier=target.frontier.filled(fill))

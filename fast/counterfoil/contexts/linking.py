@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from counterfoil.contexts import census, pools
+from counterfoil.contexts import census, moving, pools
 from counterfoil.contexts.frontend import mentioned
 from counterfoil_spec.programs.comps import Comp
 from counterfoil_spec.programs.nodes import Node
@@ -104,5 +104,5 @@ def _allocate(value: Value, links: Links, absent: list[Node], shareable: Collect
             census.passed("delta-pool-allocated")
     census.passed("link-after-delta")
     for node in absent:
-        if node.literal is not None and node.size:
-            links.places[node].interior()[...] = pools.stored_literal(node)
+        if node.literal is not None:
+            moving.store(links.places[node], pools.stored_literal(node))

@@ -1,8 +1,7 @@
-"""Pools: nodes packed into buffers of the host, and the locations that the ledgers' records are about."""
+"""Pools: nodes packed into buffers of a device, and the locations that the ledgers' records are about."""
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,8 +10,7 @@ import numpy as np
 from counterfoil._native import ffi
 from counterfoil.arrays import Array, blank
 from counterfoil.buffers import Buffer, allocate, buffer_of
-from counterfoil.contexts import census
-from counterfoil.devices import host
+from counterfoil.contexts import census, moving
 from counterfoil.numbers import loose_of_values, of_float
 from counterfoil.views import NUMPY_DTYPES
 from counterfoil_spec.dtypes import Dtype, Kind
@@ -59,20 +57,22 @@ class Location:
     @property
     def array(self) -> Array:
         """The array over its bytes in place, of the node's dtype and padded extents; also of a dead buffer."""
-        pool, node = self.pool.buffer, self.node
-        buffer = buffer_of(pool.memory, self.first, node.nbytes, pool.device, pool._c.addressable)
+        buffer, node = self.buffer, self.node
         array = blank(buffer, node.dtype)
         array._contiguous(node.dtype.code, node.dims, int(ffi.cast(_ADDRESS, buffer._c)))
-        buffer._c.generation = pool._c.generation  # as dead as the pool
         return array
 
-    def elements(self) -> np.ndarray[Any, Any]:
-        """The bytes as an ndarray of the padded extents; the caller knows that nobody else uses them."""
-        return elements_of(self.node, self.pool.buffer, self.first)
+    @property
+    def buffer(self) -> Buffer:
+        """Its bytes as a buffer, as dead as the pool."""
+        return self.part(0, self.node.nbytes)
 
-    def interior(self) -> np.ndarray[Any, Any]:
-        """The elements outside the margins."""
-        return unpadded(self.node, self.elements())
+    def part(self, first: int, nbytes: int) -> Buffer:
+        """Some of its bytes as a buffer, as dead as the pool."""
+        pool = self.pool.buffer
+        buffer = buffer_of(pool.memory, self.first + first, nbytes, pool.device, pool._c.addressable)
+        buffer._c.generation = pool._c.generation
+        return buffer
 
 
 class Pool:
@@ -93,6 +93,11 @@ class Pool:
     def nbytes(self) -> int:
         """Its size."""
         return self.buffer.nbytes
+
+    @property
+    def addressable(self) -> bool:
+        """Whether the host addresses its bytes."""
+        return bool(self.buffer._c.addressable)
 
     def free(self) -> list[Location]:
         """Give its memory back: its buffers are dead, were ``released``. Consumed memory is its consumer's.
@@ -132,42 +137,20 @@ def check_cap(nodes: Iterable[Node]) -> None:
 
 
 def new_pool(device: ContextDevice, placed: Placed, constant: bool = False) -> Pool:
-    """A fresh pool, every byte zero or a margin's value (C3). Refuses memory/exhausted, changing nothing."""
+    """A fresh pool, every byte zero or a margin's value (C3).
+
+    Refuses memory/exhausted and memory/lost, changing nothing.
+    """
     last, first = placed[-1]
-    buffer = allocate(host(), first + last.nbytes)
+    buffer = allocate(device.memory, first + last.nbytes)
     pool = Pool(device, constant, buffer)
-    if buffer.nbytes:
-        ctypes.memset(pool.address, 0, buffer.nbytes)
     for node, offset in placed:
-        location = pool.locations[node] = Location(pool, node, offset)
-        if node.is_padded and node.nbytes:
-            location.elements().fill(margin_value(node))
-            location.interior().fill(0)
+        pool.locations[node] = Location(pool, node, offset)
+    moving.clear(pool)
     device.count(buffer.nbytes)
     _LIVE.add(pool)
     census.pool_allocated(constant, buffer.nbytes)
     return pool
-
-
-def elements_of(node: Node, buffer: Buffer, first: int = 0) -> np.ndarray[Any, Any]:
-    """An ndarray of a node's padded extents over the bytes of a memory's first buffer, from ``first`` on."""
-    dtype = NUMPY_DTYPES[node.dtype]
-    if not node.nbytes:
-        return np.empty(node.dims, dtype)
-    return np.ndarray(node.dims, dtype, memoryview(buffer.memory.owner), first)
-
-
-def unpadded(node: Node, elements: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The part of an array of the padded extents that is outside the margins, as a view."""
-    if not node.is_padded:
-        return elements
-    inner = zip(node.shape, node.padding, strict=True)
-    return elements[tuple(slice(left, left + extent) for extent, (left, _) in inner)]
-
-
-def margin_value(node: Node) -> Any:
-    """What a node's margins hold, as its dtype stores it."""
-    return of_float(node.dtype, node.margin)
 
 
 def stored_literal(node: Node) -> np.ndarray[Any, Any]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from counterfoil._native import ffi, lib
+from counterfoil._native import lib
 from counterfoil.arrays import Array
-from counterfoil.contexts import census, pools, recomputing
+from counterfoil.contexts import census, moving, pools, recomputing
 from counterfoil.contexts.frontend import check_kept
 from counterfoil.contexts.observing import Finding, classify, refusal
 from counterfoil.contexts.pools import Location
@@ -77,8 +77,7 @@ def copied(location: Location, operation: str) -> Array:
         buffer.require_found(False)
         array = host_array(node.dtype, node.dims)
         census.passed("to-host-before-copy")
-        buffer.reach(False)
-        ffi.memmove(array.buffer._c.memory.base, ffi.cast("void *", location.address), node.nbytes)
+        moving.load(location, array)
     finally:
         lib.cf_release(buffer._c)
     return array
@@ -88,11 +87,11 @@ def literal_array(node: Node) -> Array:
     """A fresh host array of the node's literal, its margins included."""
     array = host_array(node.dtype, node.dims)
     if node.nbytes:
-        elements = pools.elements_of(node, array.buffer)
+        elements = moving.elements_of(node, array.buffer)
         if node.is_padded:
-            elements.fill(pools.margin_value(node))
+            elements.fill(moving.margin_value(node))
         if node.size:
-            pools.unpadded(node, elements)[...] = pools.stored_literal(node)
+            moving.unpadded(node, elements)[...] = pools.stored_literal(node)
     return array
 
 
@@ -143,4 +142,4 @@ def _check_columns(node: Node, columns: list[int]) -> None:
 
 
 def _unpadded(array: Array, node: Node) -> np.ndarray[Any, Any]:
-    return pools.unpadded(node, pools.elements_of(node, array.buffer))
+    return moving.unpadded(node, moving.elements_of(node, array.buffer))

@@ -31,7 +31,7 @@ def _release(root: Root, unit: Unit, stale: list[Location]) -> None:
     if unit.released:
         return
     census.passed("finalize-before-await")
-    root.device.wait()
+    root.device.drain()
     while unit.given_up < len(unit.pools):
         _give_up(unit.pools[unit.given_up])
         unit.given_up += 1

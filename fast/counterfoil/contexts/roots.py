@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+from collections import deque
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -98,6 +99,7 @@ class Root:
         self.consumers: dict[int, dict[int, set[Unit]]] = {}
         self.poison: tuple[str, BaseException] | None = None
         self.leftovers: list[Unit] = []
+        self._under_way: deque[tuple[int, str]] = deque()
         self._ids = itertools.count()
         self._entered = Entered(self.ledger)
 
@@ -165,8 +167,27 @@ class Root:
             if other.tables is not None:
                 lib.cf_run_forget(other.tables.c, registration.c)
 
+    def under_way(self, number: int, routine: str) -> None:
+        """A run was submitted to the device under that number, and is noted until it is done."""
+        reached = self.device.memory.timeline.reached
+        while self._under_way and self._under_way[0][0] <= reached:
+            self._under_way.popleft()
+        self._under_way.append((number, routine))
+
+    def notice_loss(self) -> None:
+        """Poison the root if its device was lost before a run was done, which may have left buffers half written."""
+        timeline = self.device.memory.timeline
+        if timeline.why is None or not self._under_way:
+            return
+        undone = [routine for number, routine in self._under_way if number > timeline.reached]
+        self._under_way.clear()
+        if undone and self.poison is None:
+            self.poison = (undone[0], timeline.lost())
+            lib.cf_ledger_poison(self.ledger)
+
     def check_poison(self, operation: str) -> None:
         """Refuse run/poisoned, naming the routine and the failure."""
+        self.notice_loss()
         if self.poison is not None:
             routine, failure = self.poison
             raise refuse("run/poisoned", operation=operation, routine=routine, failure=words(failure))

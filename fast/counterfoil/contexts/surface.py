@@ -57,8 +57,11 @@ class Context(Value):
 
     @classmethod
     def cuda(cls, ordinal: int = 0) -> Context:
-        """Refuses memory/backend-unavailable."""
-        raise unavailable("cuda", ordinal)
+        """A root on the CUDA device of that ordinal.
+
+        Refuses memory/backend-unavailable, contexts/ordinal. Raises counterfoil.cuda.DriverFailed.
+        """
+        return _root(backends.cuda_device(ordinal))
 
     @classmethod
     def hip(cls, ordinal: int = 0) -> Context:
@@ -132,6 +135,7 @@ class Context(Value):
     @property
     def poisoned_failure(self) -> BaseException | None:
         """What poisoned the root, or None (context:81)."""
+        self._root.notice_loss()
         return None if self._root.poison is None else self._root.poison[1]
 
     def failure_classifier(self, failure: BaseException) -> str | None:
@@ -227,8 +231,8 @@ class Context(Value):
 
     @property
     def free_and_total_memory(self) -> tuple[int, int] | None:
-        """None: the backend has no such reading (context:156)."""
-        return None
+        """Bytes free and in all as the driver counts them; None where the backend has no such reading (context:156)."""
+        return None if self.device.cuda is None else self.device.cuda.free_and_total()
 
     @property
     def placements(self) -> Mapping[Node, Placement]:
@@ -315,11 +319,11 @@ class Context(Value):
 
     def hardware_limits(self) -> dict[str, int | None]:
         """The device's limits per workgroup (context:89)."""
-        return rows.hardware_limits()
+        return rows.hardware_limits(self.device)
 
     def codegen_capabilities(self) -> dict[str, object]:
         """Facts of how code is generated (context:91)."""
-        return rows.codegen_capabilities()
+        return rows.codegen_capabilities(self.device)
 
     def backend_facts(self) -> dict[str, object]:
         """Facts of the backend (context:93)."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil._native import ffi
+from counterfoil.compile import Kernel
 from counterfoil.contexts.backends import SERVICES
 from counterfoil_spec.programs.comps import Comp
 from counterfoil_spec.programs.nodes import Node
@@ -15,6 +16,7 @@ from counterfoil_spec.programs.symbols import Symbol
 if TYPE_CHECKING:
     from counterfoil.compile import Plan
     from counterfoil.contexts.frontier import Fill
+    from counterfoil.contexts.launching import CudaKernel, Launcher
     from counterfoil.contexts.pools import Location, Pool
     from counterfoil.contexts.roots import Record, Registration, Root
     from counterfoil.contexts.units import Unit
@@ -33,12 +35,13 @@ class Tables:
 
     ``locations``: of the arguments. ``needed``, ``shared_reads`` and ``counted`` are the nodes of the entries of the
     core's tables; ``operands`` the arguments written, then those only read; ``outputs`` the records of those written.
-    ``dependencies``: by id. ``merge``: the node whose merge buffer is read.
+    ``dependencies``: by id. ``merge``: the node whose merge buffer is read. ``launcher``: what runs on a CUDA device
+    enqueue, None where the host runs the kernel.
     """
 
     __slots__ = (
-        "_keep", "c", "counted", "dependencies", "locations", "merge", "needed", "operands", "outputs", "pools",
-        "shared_reads",
+        "_keep", "c", "counted", "dependencies", "launcher", "locations", "merge", "needed", "operands", "outputs",
+        "pools", "shared_reads",
     )  # fmt: skip
 
     def __init__(self, root: Root, unit: Unit, registration: Registration) -> None:
@@ -58,6 +61,7 @@ class Tables:
         self.outputs: list[Record] = []
         self.pools: list[Pool] = []
         self.merge: Node | None = None
+        self.launcher: Launcher | None = None
 
     def array(self, ctype: str, entries: Sequence[Any]) -> Any:
         """An array of the core, kept; null for none."""
@@ -109,12 +113,17 @@ def tables_of(
     return tables
 
 
-def add_kernel(tables: Tables, plan: Plan, kernel: Any) -> None:
-    """The entry of a loaded kernel and the arguments it is called with."""
+def add_kernel(tables: Tables, plan: Plan, kernel: Kernel | CudaKernel) -> None:
+    """The entry of a loaded kernel, or the launches of a device's, and the arguments they are called with."""
+    addresses = [tables.locations[node].address for node in plan.arguments]
+    if not isinstance(kernel, Kernel):
+        pools = [pool.buffer for pool in tables.pools]
+        changed = sum(map(bool, tables.c.writing[0 : len(pools)])) if pools else 0  # those written come first
+        tables.launcher = kernel.launcher(addresses, len(plan.symbols), pools[changed:], pools[:changed])
+        return
     tables.keep(kernel)
     tables.c.entry = ffi.cast("cf_entry", kernel.entry)
-    addresses = [ffi.cast("void *", tables.locations[node].address) for node in plan.arguments]
-    tables.c.arguments = tables.array("void *", addresses)
+    tables.c.arguments = tables.array("void *", [ffi.cast("void *", address) for address in addresses])
     tables.c.heavy = sum(node.nbytes for node in plan.arguments) >= _HEAVY_BYTES
 
 

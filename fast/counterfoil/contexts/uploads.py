@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from counterfoil._native import lib
 from counterfoil.arrays import Array
-from counterfoil.contexts import census, pools
+from counterfoil.contexts import census, moving, pools
 from counterfoil.contexts.frontend import check_kept
+from counterfoil.contexts.moving import Elements
 from counterfoil.contexts.pools import Location
 from counterfoil.contexts.units import check_released, extended
 from counterfoil.contexts.values import derived
@@ -24,8 +25,6 @@ from counterfoil_spec.refusals import refuse, shown
 
 if TYPE_CHECKING:
     from counterfoil.contexts.surface import Context
-
-Elements = np.ndarray[Any, Any]
 
 _DECLARED_LOCAL = 22
 """The code of the reason of a node that is only declared Local."""
@@ -69,7 +68,7 @@ def from_host(value: Context, node: Node, given: object) -> Context:
         buffer = array.buffer
         buffer.claimed("from_host")
         try:
-            if array.size and not buffer._c.addressable:
+            if array.size and not (buffer._c.addressable or buffer.device is value.device.memory):
                 raise refuse("memory/off-host", function="from_host", device=array.device.name)
             buffer.require_found(False)
             return uploaded(value, node, lambda: read_under_claim(array, node), "from_host")
@@ -83,10 +82,13 @@ def array_of(given: object) -> Array:
     return asarray(given) if foreign and not isinstance(given, Array) else instance("array", given, Array)
 
 
-def read_under_claim(array: Array, node: Node) -> Elements:
-    """The unpadded elements of an array of the node's padded extents, after what a read must follow."""
+def read_under_claim(array: Array, node: Node) -> Elements | Array:
+    """The unpadded elements of an array of the node's padded extents, after what a read must follow; the array itself
+    where only its device addresses it."""
+    if not array.buffer._c.addressable:
+        return array
     array.buffer.reach(False)
-    return pools.unpadded(node, strided(array, False, NUMPY_DTYPES[node.dtype]))
+    return moving.unpadded(node, strided(array, False, NUMPY_DTYPES[node.dtype]))
 
 
 def set_values(value: Context, node: Node, values: Iterable[float]) -> Context:
@@ -123,15 +125,12 @@ def set_value(value: Context, node: Node, index: Sequence[int], element: float) 
         if not (value._root.vouches(location) or node.zero_valid):
             raise refuse("transfers/unwritten-value", node=node.label)
 
-        def work() -> None:
-            location.interior()[entry] = stored
-
-        _overwrite(location, work, "set_value")
+        _overwrite(location, lambda: moving.store_element(location, entry, stored), "set_value")
         return written(value, location)
 
 
 def uploaded(
-    value: Context, node: Node, elements: Callable[[], Elements], operation: str, vouched: bool = True
+    value: Context, node: Node, elements: Callable[[], Elements | Array], operation: str, vouched: bool = True
 ) -> Context:
     """The value behind an upload of the unpadded elements: into the buffer there is, or a fresh pool of its own.
 
@@ -140,22 +139,17 @@ def uploaded(
     check_released(value, operation)  # what was read of the caller's may have released it
     location = value.buffers.get(node)
     if location is not None:
-        _overwrite(location, lambda: _store(location, elements()), operation)
+        _overwrite(location, lambda: moving.store(location, elements()), operation)
         return written(value, location, vouched)
     pool = pools.new_pool(value.device, [(node, 0)])
     fresh = pool.locations[node]
     try:
         census.passed("transfer-pool-allocated")
-        _overwrite(fresh, lambda: _store(fresh, elements()), operation)
+        _overwrite(fresh, lambda: moving.store(fresh, elements()), operation)
     except BaseException:
         pool.free()
         raise
     return allocated(value, fresh, vouched)
-
-
-def _store(location: Location, elements: Elements) -> None:
-    if location.node.size:
-        location.interior()[...] = elements
 
 
 def _overwrite(location: Location, work: Callable[[], None], operation: str) -> None:
@@ -165,7 +159,8 @@ def _overwrite(location: Location, work: Callable[[], None], operation: str) -> 
     try:
         buffer.require_found(True)
         census.passed("from-host-before-copy")
-        buffer.reach(True)
+        if location.pool.addressable:
+            buffer.reach(True)
         work()
     finally:
         lib.cf_release(buffer._c)

@@ -406,6 +406,7 @@ typedef struct bound {
     PyObject *answers;    /* tuple of the answers by code */
     PyObject *general;    /* does every call that is not the common case */
     PyObject *lost;       /* words the loss of work that a call waited for */
+    PyObject *elsewhere;  /* does the calls whose operands lie off the host */
     void *kernel;
     int operands;         /* 2 to 4 */
     PyMethodDef method;   /* the function's name and text */
@@ -418,6 +419,7 @@ static void bound_dealloc(PyObject *self) {
     Py_CLEAR(b->answers);
     Py_CLEAR(b->general);
     Py_CLEAR(b->lost);
+    Py_CLEAR(b->elsewhere);
     freefunc give_back = (freefunc)PyType_GetSlot(type, Py_tp_free);
     give_back(self);
     Py_DECREF(type);
@@ -485,6 +487,7 @@ static PyObject *kernel_call(PyObject *self, PyObject *const *args, Py_ssize_t n
         answer = run(b, operands);
     }
     if (answer == CF_LOST) return call_with(b->lost, args, nargs, NULL);
+    if (answer == CF_OFF_HOST) return call_with(b->elsewhere, args, nargs, NULL);
     PyObject *result = PyTuple_GetItem(b->answers, answer);
     Py_XINCREF(result);
     return result;
@@ -516,11 +519,11 @@ static const struct entry {
 
 enum { ENTRIES = sizeof(entries) / sizeof(entries[0]) };
 
-/* kernel(name, arrays, answers, general, lost): the function of a kernel, or None where it has no common case. */
+/* kernel(name, arrays, answers, general, lost, elsewhere): the function of a kernel, or None where it has no common case. */
 static PyObject *make_kernel(PyObject *module, PyObject *args) {
     const char *name;
-    PyObject *arrays, *answers, *general, *lost;
-    if (!PyArg_ParseTuple(args, "sOOOO:kernel", &name, &arrays, &answers, &general, &lost)) return NULL;
+    PyObject *arrays, *answers, *general, *lost, *elsewhere;
+    if (!PyArg_ParseTuple(args, "sOOOOO:kernel", &name, &arrays, &answers, &general, &lost, &elsewhere)) return NULL;
     const struct entry *found = NULL;
     for (int k = 0; k < ENTRIES; k++) {
         if (strcmp(entries[k].name, name) == 0) found = &entries[k];
@@ -531,8 +534,9 @@ static PyObject *make_kernel(PyObject *module, PyObject *args) {
     bound *b = (bound *)PyType_GenericAlloc((PyTypeObject *)type, 0);
     Py_DECREF(type);
     if (b == NULL) return NULL;
-    Py_INCREF(arrays), Py_INCREF(answers), Py_INCREF(general), Py_INCREF(lost);
+    Py_INCREF(arrays), Py_INCREF(answers), Py_INCREF(general), Py_INCREF(lost), Py_INCREF(elsewhere);
     b->arrays = (PyTypeObject *)arrays, b->answers = answers, b->general = general, b->lost = lost;
+    b->elsewhere = elsewhere;
     b->kernel = found->kernel, b->operands = found->operands;
     PyCFunction call = (PyCFunction)(void (*)(void))kernel_call;
     b->method = (PyMethodDef){found->name, call, METH_FASTCALL | METH_KEYWORDS, KERNEL_TEXT};

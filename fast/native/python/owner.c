@@ -22,6 +22,7 @@ typedef struct owner {
     long long live;       /* of a device: bytes of its live memories; of a memory: what it counts there */
     Py_ssize_t views;     /* of a memory: views of its bytes */
     int poison;           /* of freed memory: the byte it is to be filled with once nobody sees it; -1: none */
+    int opaque;           /* of a memory: its base is no address of the host's; it has no views and is filled by others */
 } owner;
 
 static PyTypeObject *owner_type; /* set once, when the module is made */
@@ -57,7 +58,7 @@ static void owner_dealloc(PyObject *self) {
 
 /* Fills freed memory once no view and no pending work can see it. */
 static void settle(owner *o) {
-    if (o->poison < 0 || o->views > 0 || cf_memory_pending_uses(o->memory) != 0) return;
+    if (o->poison < 0 || o->opaque || o->views > 0 || cf_memory_pending_uses(o->memory) != 0) return;
     if (o->memory->nbytes > 0) memset(o->memory->base, o->poison, (size_t)o->memory->nbytes);
     o->poison = -1;
 }
@@ -67,6 +68,10 @@ static int owner_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     owner *o = (owner *)self;
     if (o->memory == NULL) {
         PyErr_SetString(PyExc_BufferError, "a device has no bytes");
+        return -1;
+    }
+    if (o->opaque) {
+        PyErr_SetString(PyExc_BufferError, "the host does not address these bytes");
         return -1;
     }
     void *base = o->memory->base == NULL ? nowhere : o->memory->base;
@@ -194,17 +199,23 @@ static PyObject *make_memory(PyObject *module, PyObject *args) {
     return owner_of(NULL, memory, (owner *)maker, NULL, nbytes);
 }
 
-/* adopted(device, address, nbytes, flags, keep): the owner of memory over foreign bytes that `keep` holds. */
+/* adopted(device, address, nbytes, flags, keep, counted=False, opaque=False): the owner of memory over foreign bytes that
+ * `keep` holds. counted: they are live bytes of the device. opaque: the address is none of the host's. */
 static PyObject *make_adopted(PyObject *module, PyObject *args) {
     (void)module;
     PyObject *maker, *base, *keep;
     long long nbytes;
     unsigned int flags;
-    if (!PyArg_ParseTuple(args, "OOLIO:adopted", &maker, &base, &nbytes, &flags, &keep) || !is_device(maker)) return NULL;
+    int counted = 0, opaque = 0;
+    if (!PyArg_ParseTuple(args, "OOLIO|pp:adopted", &maker, &base, &nbytes, &flags, &keep, &counted, &opaque)) return NULL;
+    if (!is_device(maker)) return NULL;
     void *address = PyLong_AsVoidPtr(base);
     if (PyErr_Occurred()) return NULL;
     cf_memory *memory = cf_memory_adopt(address, nbytes, ((owner *)maker)->device, NULL, flags);
-    return memory == NULL ? PyErr_NoMemory() : owner_of(NULL, memory, (owner *)maker, keep, 0);
+    if (memory == NULL) return PyErr_NoMemory();
+    PyObject *made = owner_of(NULL, memory, (owner *)maker, keep, counted ? nbytes : 0);
+    if (made != NULL) ((owner *)made)->opaque = opaque;
+    return made;
 }
 
 static PyMethodDef functions[] = {

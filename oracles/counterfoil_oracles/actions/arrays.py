@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from typing import Any, Final
 
 import numpy
@@ -38,10 +39,12 @@ def exporter(data: Any) -> Any:
     """An object that offers its memory: ``{bytes, format, shape, readonly}``.
 
     Its first byte lies ``skip`` (default 0) bytes past a multiple of 64; ``reversed`` (default false) walks the
-    first axis backwards.
+    first axis backwards. With ``pages`` it is that many whole pages of format B, the bytes over and over.
     """
     if not isinstance(data, dict) or "format" not in data:
         return decode_number(data)
+    if "pages" in data:
+        return _guarded(memoryview(_pages(bytes.fromhex(data["bytes"]), data["pages"])), data)
     shape = tuple(data["shape"])
     memory = _memory(bytes.fromhex(data["bytes"]), data.get("skip", 0))
     if "skip" in data:  # numpy would declare the format of such memory otherwise
@@ -55,6 +58,13 @@ def _memory(content: bytes, skip: int) -> Any:
     first = -room.ctypes.data % 64 + skip
     memory = room[first : first + len(content)]
     memory[:] = numpy.frombuffer(content, numpy.uint8)
+    return memory
+
+
+def _pages(content: bytes, count: int) -> mmap.mmap:
+    nbytes = count * mmap.PAGESIZE
+    memory = mmap.mmap(-1, nbytes)
+    memory[:] = (content * (nbytes // len(content) + 1))[:nbytes]
     return memory
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from counterfoil_oracles.actions.arguments import Action, Args, buffer_of, buffers_of, named
+from counterfoil_oracles.cuda.working import work_on
 from counterfoil_oracles.environment import Environment
 from counterfoil_spec.commands import decode_number
 
@@ -90,6 +91,14 @@ def raising(*views: Any) -> None:
     raise RuntimeError("boom")
 
 
+def work_for(device: Any, data: Any) -> Any:
+    """The work of that name for a device: CUDA work where the device takes no other."""
+    if hasattr(device, "arch") and isinstance(data, str) and data != "raise":
+        what, _, byte = data.partition(":")
+        return work_on(device, what, int(byte or 0))
+    return work_of(data)
+
+
 _WORKS: Final = {"increment": increment, "sum": summing, "raise": raising}
 
 
@@ -104,7 +113,7 @@ def _submit(env: Environment, args: Args) -> None:
     device = named(env, args["device"])
     reads = buffers_of(env, args.get("reads", []))
     writes = buffers_of(env, args.get("writes", []))
-    number = env.half.submit(device, work_of(args["work"]), reads, writes)
+    number = env.half.submit(device, work_for(device, args["work"]), reads, writes)
     if number != device.submitted:
         raise AssertionError(f"submission {device.submitted} was numbered {number}")
 

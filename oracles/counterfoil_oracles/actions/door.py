@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from counterfoil_oracles.actions.arguments import Action, Args, all_named, expression_of, named
 from counterfoil_oracles.actions.contexts import poison_lineage
-from counterfoil_oracles.actions.devices import increment
+from counterfoil_oracles.actions.devices import work_for
 from counterfoil_oracles.environment import Environment
 from counterfoil_spec.answers import Answer
 from counterfoil_spec.commands import decode_number, decode_numbers
@@ -28,7 +28,7 @@ def _submitting(env: Environment, written: Any, read: Any) -> Callable[[], None]
     def work() -> None:
         reads, writes = [array.buffer for array in read], [array.buffer for array in written]
         for first in [*writes, *reads][:1]:
-            env.half.submit(first.device, increment, reads, writes)
+            env.half.submit(first.device, work_for(first.device, "increment"), reads, writes)
 
     return work
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from counterfoil_oracles.collecting import between_programs
 from counterfoil_oracles.coverage import Coverage
-from counterfoil_oracles.machines.choices import RandomChooser, weighted
+from counterfoil_oracles.machines.choices import RandomChooser, chance, pick, weighted
 from counterfoil_oracles.machines.histogram import Histogram
-from counterfoil_oracles.machines.plans import arrays, corners, kernels, memory, odd, sharing, words
+from counterfoil_oracles.machines.plans import arrays, corners, cuda, kernels, memory, odd, sharing, words
 from counterfoil_oracles.machines.program import Program
 from counterfoil_oracles.machines.world import Plan, World
 
@@ -80,12 +80,31 @@ PLANS: Final[tuple[tuple[int, Callable[[World], Plan[None]]], ...]] = (
 )
 """What the machine does, in proportion to the weights."""
 
+CUDA_PLANS: Final[tuple[tuple[int, Callable[[World], Plan[None]]], ...]] = (
+    (4, cuda.chain),
+    (3, cuda.crossing),
+    (4, cuda.bounced),
+    (2, cuda.scattered),
+    (2, cuda.long_rows),
+    (3, cuda.pages),
+    (4, cuda.recycled),
+    (2, cuda.mixed),
+    (3, cuda.neighbours),
+    (2, cuda.bounded),
+    (1, cuda.ordinals),
+)
+"""What it does besides, now and then, where there are CUDA devices."""
+
 _ODD_WEIGHT: Final = 10
 
 
 def advance(program: Program) -> None:
     """Draw the next plan and run it; raises program.Diverged at the first difference."""
     chooser, world = program.world.chooser, program.world
+    devices = world.cuda_devices()
+    world.where = pick(chooser, devices) if devices and chance(chooser, 65) else "host"
+    if devices and chance(chooser, 12):
+        program.run(weighted(chooser, CUDA_PLANS)(world))
     total = sum(weight for weight, _ in PLANS)
     if chooser.integer(0, total + _ODD_WEIGHT - 1) >= total:
         program.run(odd.repeat_oddly(world, list(program.recent)))

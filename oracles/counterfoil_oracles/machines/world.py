@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from counterfoil_oracles.driver import Driver
@@ -21,12 +21,16 @@ Plan = Generator[Command, Outcome, _T]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a buffer's bytes lie: which memory, the first byte, whether the host addresses it, on which device."""
+    """Where a buffer's bytes lie: which memory, the first byte, whether the host addresses it, on which device.
+
+    ``maker``: the device that made the memory.
+    """
 
     memory: int
     first: int
     addressed: bool
     device: str | None
+    maker: str | None = None
 
 
 class World:
@@ -42,6 +46,7 @@ class World:
         self.lost: set[str] = set()
         self.holding: dict[str, list[str]] = {}
         self.files: list[str] = []
+        self.where = "host"
         self._count = 0
         self._memories = 0
 
@@ -92,8 +97,18 @@ class World:
         return buffer.dead is None and not buffer.claims[1] and self.places[name].device not in self.lost
 
     def usable(self, name: str) -> bool:
-        """Whether a host kernel can read a buffer or an array's."""
-        return self.places[name].addressed and self.live(name)
+        """Whether a kernel that runs ``where`` the plan wants it, on the host or a CUDA device, can read a buffer."""
+        place = self.places[name]
+        reached = place.addressed if self.where == "host" else self.where in (place.device, place.maker)
+        return reached and self.live(name)
+
+    def cuda_devices(self) -> list[str]:
+        """The names of the CUDA devices that are not lost."""
+        return [name for name in ("cuda0", "cuda1") if name in self.roles and name not in self.lost]
+
+    def near(self, device: str) -> bool:
+        """Whether kernels that run ``where`` the plan wants them reach a device's memory of any kind."""
+        return self.addressable[device] if self.where == "host" else device == self.where
 
     def pending(self, name: str) -> bool:
         """Whether the device of a buffer, or of an array's, has work to perform."""
@@ -140,8 +155,8 @@ class World:
             found = self.places[parent["ref"]]
             if command.do.endswith("borrow"):
                 device = args["device"]["ref"]
-                return Place(found.memory, found.first, self.addressable.get(device, False), device)
-            return Place(found.memory, found.first + args.get("first", 0), found.addressed, found.device)
+                return replace(found, addressed=found.addressed or self.addressable.get(device, False), device=device)
+            return replace(found, first=found.first + args.get("first", 0))
         if "device" in args:
             device = args["device"]["ref"]
             host_kind = args.get("kind", "device") != "device"
@@ -150,7 +165,7 @@ class World:
 
     def _new_place(self, addressed: bool, device: str | None) -> Place:
         self._memories += 1
-        return Place(self._memories, 0, addressed, device)
+        return Place(self._memories, 0, addressed, device, device)
 
 
 def ref(name: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from counterfoil_oracles.cuda import emulation
 from counterfoil_oracles.environment import HarnessError
 from counterfoil_oracles.mutants.defect import Defect
 from counterfoil_oracles.mutants.hunt import Hunt
@@ -30,6 +31,7 @@ class Search:
     """How defects are hunted: which machine, from which seeds, how many commands each, how many defects at a time.
 
     ``traces``: the directory that keeps a trace of each defect found, which tells it from the halves as they are.
+    ``mode``: over CUDA devices of the emulated driver in that mode.
     """
 
     machine: str
@@ -37,6 +39,7 @@ class Search:
     steps: int = 0
     jobs: int = 2
     traces: Path | None = None
+    mode: str | None = None
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ def hunt_all(ground: Ground, defects: Sequence[Defect], search: Search) -> Itera
 def hunt_one(ground: Ground, defect: Defect | None, search: Search) -> Result:
     """Plant a defect and hunt it from each seed, in a process of its own; None hunts what should not be there."""
     try:
-        environment = ground.plant(defect)
+        environment = _driven(ground.plant(defect), search)
         return _hunted(ground, defect, search, environment)
     except HarnessError as error:
         return Result(defect, trouble=str(error))
@@ -85,10 +88,18 @@ def canary(ground: Ground, results: Sequence[Result], search: Search) -> list[Re
 
     def song(at: int, seed: int) -> Result:
         needed = max((result.hunts[at].steps for result in results if at < len(result.hunts)), default=0)
-        return hunt_one(ground, None, Search(search.machine, [seed], needed))
+        return hunt_one(ground, None, Search(search.machine, [seed], needed, mode=search.mode))
 
     with ThreadPoolExecutor(max_workers=search.jobs) as pool:
         return list(pool.map(song, range(len(search.seeds)), search.seeds))
+
+
+def _driven(environment: dict[str, str], search: Search) -> dict[str, str]:
+    """The environment over the emulated driver, if the search is; cubins are found by their text, so all share them."""
+    if search.mode is None:
+        return environment
+    del environment["COUNTERFOIL_CACHE"]
+    return {**emulation.environment(search.mode), **environment, "EMUCUDA_MODE": search.mode}
 
 
 def tells(ground: Ground, environment: dict[str, str], trace: Path) -> bool:
@@ -101,6 +112,8 @@ def tells(ground: Ground, environment: dict[str, str], trace: Path) -> bool:
 
 def _hunted(ground: Ground, defect: Defect | None, search: Search, environment: dict[str, str]) -> Result:
     options = ["--machine", search.machine, "--steps", str(search.steps)]
+    if search.mode is not None:
+        options += ["--device", "cuda"]
     trace = None if defect is None or search.traces is None else ground.place(defect) / "found.jsonl"
     if trace is not None:
         trace.parent.mkdir(parents=True, exist_ok=True)

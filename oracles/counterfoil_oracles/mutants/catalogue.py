@@ -14,6 +14,10 @@ from counterfoil_oracles.mutants.contexts.lineage import LINEAGE
 from counterfoil_oracles.mutants.contexts.placement import PLACEMENT
 from counterfoil_oracles.mutants.contexts.reference import CONTEXT_REFERENCE
 from counterfoil_oracles.mutants.contexts.release import RELEASE
+from counterfoil_oracles.mutants.cuda.contexts import CUDA_CONTEXTS
+from counterfoil_oracles.mutants.cuda.kernels import CUDA_KERNELS
+from counterfoil_oracles.mutants.cuda.memory import CUDA_MEMORY
+from counterfoil_oracles.mutants.cuda.order import CUDA_ORDER
 from counterfoil_oracles.mutants.death import DEATH
 from counterfoil_oracles.mutants.defect import Defect
 from counterfoil_oracles.mutants.distinctness import DISTINCTNESS
@@ -38,7 +42,12 @@ CONTEXT_DEFECTS: Final[tuple[Defect, ...]] = (
 )  # fmt: skip
 """Every defect of programs and contexts: the context machine finds each."""
 
-CATALOGUES: Final = {"arrays": DEFECTS, "contexts": CONTEXT_DEFECTS}
+CUDA_DEFECTS: Final[tuple[Defect, ...]] = (*CUDA_ORDER, *CUDA_MEMORY, *CUDA_KERNELS)
+"""Every defect of CUDA devices: the array machine finds each over the emulated driver."""
+
+CATALOGUES: Final = {
+    "arrays": DEFECTS, "contexts": CONTEXT_DEFECTS, "cuda-arrays": CUDA_DEFECTS, "cuda-contexts": CUDA_CONTEXTS,
+}  # fmt: skip
 """The defects by the machine that finds them."""
 
 GROUPS: Final = {
@@ -63,5 +72,9 @@ GROUPS: Final = {
     "emission": "emitted C",
     "placement": "placement",
     "context-reference": "reference of contexts",
+    "cuda-order": "order on streams",
+    "cuda-memory": "CUDA memory",
+    "cuda-kernels": "CUDA kernels",
+    "cuda-contexts": "contexts on CUDA devices",
 }
 """The kinds of mistake: the group in an id, and what it is called."""

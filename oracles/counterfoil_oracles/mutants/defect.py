@@ -10,7 +10,8 @@ class Defect:
     """One change of one source file, as data.
 
     ``id`` is ``group/name``; ``file`` is the path from the root of the checkout. ``right`` stands in it exactly once
-    and becomes ``wrong``. ``breaks`` says in a sentence what no longer holds.
+    and becomes ``wrong``. ``breaks`` says in a sentence what no longer holds. ``mode``: the emulated driver's mode that
+    shows it, None where CUDA devices play no part.
     """
 
     id: str
@@ -18,6 +19,7 @@ class Defect:
     right: str
     wrong: str
     breaks: str
+    mode: str | None = None
 
     @property
     def group(self) -> str:

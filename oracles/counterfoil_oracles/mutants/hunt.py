@@ -1,6 +1,6 @@
 """The search for a defect, in a process of its own: programs of a machine until the halves part.
 
-    python -m counterfoil_oracles.mutants.hunt --machine NAME --steps N [--trace FILE] SEED...
+    python -m counterfoil_oracles.mutants.hunt --machine NAME --steps N [--device cuda] [--trace FILE] SEED...
 
 prints a JSON object for each seed. Nothing here knows which defect the imported halves hold.
 """
@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from counterfoil_oracles.check import MACHINES, PROGRAM_STEPS
 from counterfoil_oracles.collecting import settle_imports
+from counterfoil_oracles.cuda import setting
 from counterfoil_oracles.machines.arrays import random_program
 from counterfoil_oracles.machines.contexts.machine import context_program
 from counterfoil_oracles.machines.contexts.tally import Tally
@@ -77,10 +78,13 @@ def main(argv: Sequence[str]) -> int:
     """Hunt from each seed and print what came of it, a line each; keep the shortest program found where asked to."""
     parser = argparse.ArgumentParser(prog="hunt")
     parser.add_argument("--machine", choices=MACHINES, required=True, help="which machine")
+    parser.add_argument("--device", choices=("cuda",), help="use CUDA devices too")
     parser.add_argument("--steps", type=int, required=True, help="most commands from one seed")
     parser.add_argument("--trace", type=Path, help="where to write the shrunk program that parted the halves first")
     parser.add_argument("seeds", type=int, nargs="+")
     options = parser.parse_args(argv)
+    if options.device == "cuda":
+        setting.use()
     reference, subject = half(REFERENCE), half(SUBJECT)
     settle_imports()
     shortest: Diverged | None = None

@@ -25,6 +25,7 @@ _PACKAGES: Final = (
 )  # fmt: skip
 _NATIVE: Final = Path("fast/native")
 _FAST: Final = Path("fast/counterfoil")
+_CUDA: Final = Path("fast/cuda")
 
 
 class Ground:
@@ -38,7 +39,7 @@ class Ground:
             raise HarnessError("defects are planted in copies of the sources: this needs a checkout with fast/native")
         self.room = room
         self.base = room / "base"
-        for part in (*_PACKAGES, _NATIVE):
+        for part in (*_PACKAGES, _NATIVE, _CUDA):
             _copy(CHECKOUT / part, self.base / part)
         _build(self.base / _NATIVE, self.base / _FAST)
 
@@ -61,8 +62,10 @@ class Ground:
         """The directory from which Python imports the changed package."""
         place, file = self.place(defect), Path(defect.file)
         native = file.is_relative_to(_NATIVE)
-        package = _FAST if native else file.parents[-3]
+        package = _FAST if file.is_relative_to("fast") else file.parents[-3]
         _copy(self.base / package, place / package)
+        if package == _FAST:  # it finds the CUDA C beside itself
+            _copy(self.base / _CUDA, place / _CUDA)
         if native:
             _copy(self.base / _NATIVE, place / _NATIVE)
         try:

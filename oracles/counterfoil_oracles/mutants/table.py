@@ -21,7 +21,7 @@ USAGE: Final = 2
 SURVIVED: Final = 3
 
 
-STEPS: Final = {"arrays": 200_000, "contexts": 20_000}
+STEPS: Final = {"arrays": 200_000, "contexts": 20_000, "cuda-arrays": 20_000, "cuda-contexts": 20_000}
 """Most commands of each machine to find a defect from one seed."""
 
 TRACES: Final = Path(".counterfoil") / "defects"
@@ -43,14 +43,22 @@ def main(argv: Sequence[str]) -> int:
     codes = [FOUND]
     with tempfile.TemporaryDirectory(prefix="counterfoil-mutants-") as room:
         ground = Ground(Path(room))
-        for machine, defects in CATALOGUES.items():
-            chosen = [each for each in defects if not options.names or {each.id, each.group} & set(options.names)]
-            if chosen:
-                steps = STEPS[machine] if options.steps is None else options.steps
-                kept = options.traces.absolute() if machine == "contexts" else None
-                search = Search(machine, SEEDS[: options.seeds], steps, options.jobs, kept)
-                codes.append(campaign(ground, chosen, search))
+        for (catalogue, mode), chosen in _chosen(options.names).items():
+            steps = STEPS[catalogue] if options.steps is None else options.steps
+            kept = options.traces.absolute() if catalogue == "contexts" else None
+            search = Search(catalogue.removeprefix("cuda-"), SEEDS[: options.seeds], steps, options.jobs, kept, mode)
+            codes.append(campaign(ground, chosen, search))
     return DIVERGES if DIVERGES in codes else max(codes)
+
+
+def _chosen(names: Sequence[str]) -> dict[tuple[str, str | None], list[Defect]]:
+    """The defects of those ids and groups, by catalogue and mode; without names all that need no CUDA driver."""
+    chosen: dict[tuple[str, str | None], list[Defect]] = {}
+    for catalogue, defects in CATALOGUES.items():
+        for defect in defects:
+            if {defect.id, defect.group} & set(names) or (not names and defect.mode is None):
+                chosen.setdefault((catalogue, defect.mode), []).append(defect)
+    return chosen
 
 
 def campaign(ground: Ground, defects: Sequence[Defect], search: Search) -> int:
@@ -97,7 +105,7 @@ def summary(results: Sequence[Result], songs: Sequence[Result], seconds: float) 
 def _parser() -> argparse.ArgumentParser:
     description = "Planted defects, and how long the machines take to find each."
     parser = argparse.ArgumentParser(prog="counterfoil mutants", description=description)
-    parser.add_argument("names", nargs="*", help=f"groups ({', '.join(GROUPS)}) or ids; default: all defects")
+    parser.add_argument("names", nargs="*", help=f"groups ({', '.join(GROUPS)}) or ids; default: all without CUDA")
     parser.add_argument("--seeds", type=int, default=len(SEEDS), help=f"from how many seeds (default: {len(SEEDS)})")
     most = " or ".join(map(str, STEPS.values()))
     parser.add_argument("--steps", type=int, help=f"most commands from one seed (default: {most}, by the machine)")

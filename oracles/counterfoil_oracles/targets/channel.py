@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from counterfoil_oracles.targets.target import Bounds, HarnessBroken
+from counterfoil_oracles.targets.target import Bounds, HarnessBroken, legible
 
 _CHUNK: Final = 1 << 16
 _SHOWN: Final = 2000
@@ -42,18 +42,19 @@ class Channel:
         """Send a line and wait for one; HarnessBroken past a bound, or where the target ended."""
         deadline = time.monotonic() + self._bounds.seconds
         self._send(memoryview(line + b"\n"), deadline)
+        looked = 0
         while True:
-            before, newline, after = bytes(self._waiting).partition(b"\n")
-            if newline:
-                self._waiting = bytearray(after)
-                return before
-            if len(self._waiting) > self._bounds.reply_bytes:
-                raise self.broken(f"its reply is longer than {self._bounds.reply_bytes} bytes")
+            end = self._waiting.find(b"\n", looked)
+            if end >= 0:
+                reply = bytes(self._waiting[:end])
+                del self._waiting[: end + 1]
+                return reply
+            looked = len(self._waiting)
             self._read(deadline)
 
     def broken(self, what: str) -> HarnessBroken:
         """The failure in words, with the end of what the target said on its standard error."""
-        said = bytes(self.said[-_SHOWN:]).decode(errors="replace").strip()
+        said = legible(bytes(self.said[-_SHOWN:]).decode(errors="replace").strip(), _SHOWN)
         return HarnessBroken(f"the target broke the harness: {what}" + (f"; it said: {said}" if said else ""))
 
     def close(self) -> None:
@@ -68,13 +69,15 @@ class Channel:
         with selectors.DefaultSelector() as writable:
             writable.register(self._sending, selectors.EVENT_WRITE)
             while left:
+                self._check(deadline)
+                self._take(0)
                 if not writable.select(max(0.0, min(deadline - time.monotonic(), 0.1))):
-                    self._check(deadline)
-                    self._take(0)
                     continue
                 try:
                     left = left[os.write(self._sending, left[:_CHUNK]) :]
-                except (BrokenPipeError, ConnectionError):
+                except BlockingIOError:
+                    continue
+                except ConnectionError:
                     raise self.broken(self._why() or "it closed its input") from None
 
     def _read(self, deadline: float) -> None:
@@ -92,14 +95,16 @@ class Channel:
                 if not data:
                     raise self.broken(self._why() or "it closed its output")
                 self._waiting += data
+                if len(self._waiting) > self._bounds.reply_bytes:
+                    raise self.broken(f"its reply is longer than {self._bounds.reply_bytes} bytes")
             elif data:
                 self.said += data
-                del self.said[: -self._bounds.error_bytes]
+                del self.said[: max(0, len(self.said) - self._bounds.error_bytes)]
             else:
                 self._selector.unregister(key.fd)
 
     def _chunk(self, descriptor: int) -> bytes:
         try:
             return os.read(descriptor, _CHUNK)
-        except (ConnectionError, OSError):
+        except OSError:
             return b""

@@ -6,13 +6,14 @@ apart: ``Declines`` a refusal, ``NotImplementedError`` something it does not do,
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import re
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
-from counterfoil_oracles.targets.target import HarnessBroken
+from counterfoil_oracles.targets.target import HarnessBroken, legible
 from counterfoil_spec.commands import references
 from counterfoil_spec.dtypes import Dtype
 from counterfoil_spec.protocol import (
@@ -26,6 +27,8 @@ from counterfoil_spec.protocol import (
     Value,
     element_bits,
 )
+
+_OUTCOMES: Final = (Value, Refusal, Skipped, Errored)
 
 
 class PythonTarget(Protocol):
@@ -53,25 +56,35 @@ class Direct:
         self._target = target
         try:
             self.identity: Identity = target.start()
-        except Exception as error:
-            raise HarnessBroken(f"the target does not start: {type(error).__name__}: {error}") from error
+        except (Exception, SystemExit) as error:
+            raise HarnessBroken(f"the target does not start: {_told(error)}") from error
+        if not isinstance(self.identity, Identity):
+            raise HarnessBroken(f"the target does not say who it is: {legible(repr(self.identity), 80)}")
 
     def adopt(self, profile: Profile) -> str | None:
         """Ask it to keep to a profile."""
-        return self._target.profile(profile)
+        try:
+            return self._target.profile(profile)
+        except (Exception, SystemExit) as error:
+            raise HarnessBroken(f"the target broke the harness: {_told(error)}") from error
 
     def run(self, steps: Sequence[TargetStep], fresh: bool) -> list[TargetOutcome]:
         """Each step in turn; an exception that escapes the target breaks the harness."""
         try:
             if fresh:
                 self._target.reset()
-            return [self._target.run(step) for step in steps]
-        except Exception as error:
-            raise HarnessBroken(f"the target broke the harness: {type(error).__name__}: {error}") from error
+            outcomes = [self._target.run(step) for step in steps]
+        except (Exception, SystemExit) as error:
+            raise HarnessBroken(f"the target broke the harness: {_told(error)}") from error
+        wrong = [outcome for outcome in outcomes if not isinstance(outcome, _OUTCOMES)]
+        if wrong:
+            raise HarnessBroken(f"the target broke the harness: {legible(repr(wrong[0]), 80)} is no outcome")
+        return outcomes
 
     def close(self) -> None:
-        """Stop it."""
-        self._target.stop()
+        """Stop it; how it fails to is nobody's concern any more."""
+        with contextlib.suppress(Exception, SystemExit):
+            self._target.stop()
 
 
 def imported(name: str) -> Direct:
@@ -79,11 +92,15 @@ def imported(name: str) -> Direct:
     module, colon, factory = name.partition(":")
     try:
         made = getattr(importlib.import_module(module), factory)() if colon else None
-    except Exception as error:
-        raise HarnessBroken(f"{name} makes no target: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise HarnessBroken(f"{name} makes no target: {_told(error)}") from error
     if made is None or not all(hasattr(made, word) for word in ("start", "run", "reset")):
         raise HarnessBroken(f"{name} makes no target: package.module:factory is wanted")
     return Direct(made)
+
+
+def _told(error: BaseException) -> str:
+    return legible(f"{type(error).__name__}: {error}")
 
 
 class Adapter:

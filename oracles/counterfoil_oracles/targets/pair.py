@@ -10,12 +10,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
+from counterfoil_oracles.coverage import rule_of_outcome
 from counterfoil_oracles.driver import Driver
 from counterfoil_oracles.numeric import STORES, places
 from counterfoil_oracles.targets import wire
 from counterfoil_oracles.targets.mapper import Mapper
+from counterfoil_oracles.targets.profiles import outside
 from counterfoil_oracles.targets.target import Target
-from counterfoil_oracles.targets.verdicts import Finding, Kind, judged
+from counterfoil_oracles.targets.verdicts import DECLINED, Finding, Kind, judged
 from counterfoil_spec.commands import Command, Outcome, Returned, references
 from counterfoil_spec.protocol import Profile, Refusal, Skipped, TargetOutcome, Value
 
@@ -30,7 +32,10 @@ WAIT: Final = "buffer.wait"
 """The command that performs what a device has to do to it."""
 
 _FRESH: Final = frozenset({"buffer", "empty", "host_array"})
-_DTYPES: Final = ("dtype",)
+_DTYPES: Final = frozenset({"dtype", "cast"})
+_READS: Final = frozenset(
+    {"array.to_values", "array.get", "array.reading", "array.export", "buffer.bytes", "buffer.export"}
+)
 
 
 class Skip(Exception):
@@ -60,8 +65,12 @@ class TargetPair:
             raise Skip(actual.reason)
         with self.reference.half.intervals.watching() as records:
             expected = self.reference.execute(command)
+        if isinstance(expected, Returned) and isinstance(actual, Value) and self._reads_anything(command):
+            return expected, None
         finding = judged(command, expected, actual, self.profile, self._mapper)
-        if finding is None and isinstance(expected, Returned):
+        if finding is None and isinstance(expected, Returned) and self._is_left_to_it(command, expected, actual):
+            finding = self._left(command)
+        elif finding is None and isinstance(expected, Returned):
             self._fill(command)
             finding = self._content(command, expected, records)
         records.clear()
@@ -86,6 +95,27 @@ class TargetPair:
                 self._ask(step)
                 self.reference.execute(step)
 
+    def _is_left_to_it(self, command: Command, expected: Returned, actual: TargetOutcome) -> bool:
+        """Whether one side declined what the other did, where the profile leaves that free."""
+        declined = [rule_of_outcome(command, expected) == DECLINED, _declines(command, actual)]
+        return self.profile.declines == "free" and sum(declined) == 1
+
+    def _left(self, command: Command) -> Finding | None:
+        """What a call that one side alone did leaves in its destination becomes the reference's."""
+        thing = self.reference.names.get(command.args.get("dst", {}).get("ref", ""))
+        if command.do != "kernel" or thing is None or not _is_readable(thing):
+            return None
+        anything = self.reference.half.intervals.ANYTHING
+        record = self.reference.half.intervals.Record(thing, [anything] * thing.layout.size)
+        return self._taken_over(command, thing, record, command.args["dst"]["ref"])
+
+    def _reads_anything(self, command: Command) -> bool:
+        """Whether a command looks at fresh memory, of which nobody said what it holds."""
+        if command.do not in _READS:
+            return False
+        things = [self.reference.names.get(name) for name in references(command.args)]
+        return any(id(_memory(thing)) in self._unspecified for thing in things if thing is not None)
+
     def look(self) -> Finding | None:
         """The first live array of the host that holds other elements than the reference's; None if none does."""
         for name, thing in self.reference.names.items():
@@ -103,12 +133,14 @@ class TargetPair:
         why = None
         if command.do not in self._commands:
             why = f"the target has no {command.do}"
-        elif any(value not in self._dtypes for value in _dtypes(command)):
+        elif any(value not in self._dtypes for value in _dtypes(command.args)):
             why = "the target lacks a dtype of it"
         elif any(name not in self.reference.names for name in references(command.args)):
             why = "it names what was never made"
         elif "odd" not in self._commands and _is_odd(command.args):
             why = "it takes arguments of its own types only"
+        else:
+            why = outside(command, self.profile, self.reference.names)
         if why is not None:
             self.skipped[command.do] += 1
             raise Skip(why)
@@ -122,7 +154,7 @@ class TargetPair:
         written = command.args[_WRITTEN[command.do]]["ref"] if command.do in _WRITTEN else command.bind
         thing = self.reference.names.get(written) if written is not None else None
         if thing is not None and command.do in _FRESH and not self.fills:
-            memory = (thing.buffer if hasattr(thing, "layout") else thing).memory
+            memory = _memory(thing)
             self._unspecified[id(memory)] = memory
         if thing is None or READ not in self._commands or not _is_readable(thing):
             return None
@@ -153,7 +185,7 @@ class TargetPair:
         if found is None:
             return None
         kind = Kind.CONTENT if found.kind is Kind.VALUE else found.kind
-        return Finding(kind, command, found.rule, f"{name}: {found.words}")
+        return Finding(kind, command, found.rule, f"{name}: {found.words}", asked, actual)
 
     def _taken_over(self, command: Command, ours: Any, record: Any, name: str) -> Finding | None:
         """Where the rules leave room (N1 to N3): the target's bits, if they lie in it, become the reference's (N5)."""
@@ -162,7 +194,7 @@ class TargetPair:
         codes = wire.codes_of(actual.value) if isinstance(actual, Value) else None
         if codes is None or len(codes) != len(record.accepts):
             return None if isinstance(actual, Skipped | Refusal) else Finding(
-                Kind.CONTENT, command, None, f"{name}: {actual} holds no {len(record.accepts)} elements"
+                Kind.CONTENT, command, None, f"{name}: {actual} holds no {len(record.accepts)} elements", asked, actual
             )  # fmt: skip
         inspection, dtype = self.reference.half.inspection, ours.dtype
         held = int.from_bytes(inspection.memory_bytes(ours.buffer), "little")
@@ -174,17 +206,33 @@ class TargetPair:
             if not fits:
                 room = "" if accept is None else f": outside {accept}"
                 words = f"{name}: element {list(index)} is {dtype.name} code {code:#x}, not {right:#x}{room}"
-                return Finding(Kind.CONTENT, command, None, words)
+                return Finding(Kind.CONTENT, command, None, words, asked, actual)
             held ^= (code ^ right) << at
         inspection.poke(ours.buffer, held.to_bytes(ours.buffer.nbytes, "little"))
         return None
 
 
-def _dtypes(command: Command) -> Iterator[str]:
-    for key in _DTYPES:
-        value = command.args.get(key)
-        if isinstance(value, str):
-            yield value
+def _memory(thing: Any) -> Any:
+    return getattr(thing.buffer if hasattr(thing, "layout") else thing, "memory", None)
+
+
+def _declines(command: Command, outcome: TargetOutcome) -> bool:
+    if isinstance(outcome, Refusal):
+        return outcome.rule == DECLINED
+    return isinstance(outcome, Value) and rule_of_outcome(command, Returned(outcome.value)) == DECLINED
+
+
+def _dtypes(data: Any) -> Iterator[str]:
+    """The names of dtypes in arguments, at any depth."""
+    if isinstance(data, list):
+        for entry in data:
+            yield from _dtypes(entry)
+    elif isinstance(data, dict):
+        for key, value in data.items():
+            if key in _DTYPES and isinstance(value, str):
+                yield value
+            else:
+                yield from _dtypes(value)
 
 
 def _is_odd(data: Any) -> bool:

@@ -42,13 +42,14 @@ class SpokenTarget:
     """A target at the other end of a channel. ``watch`` sees every line of both directions, for whoever validates."""
 
     def __init__(
-        self, channel: Channel, ended: Callable[[], None], watch: Callable[[str, bytes], None] | None = None
+        self, channel: Channel, ended: Callable[[float], None], watch: Callable[[str, bytes], None] | None = None
     ) -> None:
         self._channel = channel
         self._ended = ended
         self._watch = watch
         self._sequence = 0
         self._is_open = True
+        self._is_sound = True
         try:
             started = self._asked(Start(seq=0, counterfoil=__version__), Started)
             if started.protocol != PROTOCOL:
@@ -76,7 +77,8 @@ class SpokenTarget:
         if not self._is_open:
             return
         try:
-            self._asked(Stop(seq=self._next()), Stopped)
+            if self._is_sound:
+                self._asked(Stop(seq=self._next()), Stopped)
         except HarnessBroken:
             pass  # it ends now in any case; everything that was asked has been answered
         finally:
@@ -89,9 +91,17 @@ class SpokenTarget:
     def _end(self) -> None:
         self._is_open = False
         self._channel.close()
-        self._ended()
+        self._ended(_LAST_SECONDS if self._is_sound else 0.0)
 
     def _asked(self, request: Request, kind: type[_Reply]) -> _Reply:
+        """The reply to a request; a target that broke the harness once is asked nothing more."""
+        try:
+            return self._exchanged(request, kind)
+        except BaseException:
+            self._is_sound = False
+            raise
+
+    def _exchanged(self, request: Request, kind: type[_Reply]) -> _Reply:
         line = msgspec.json.encode(request)
         if self._watch is not None:
             self._watch("request", line)
@@ -130,7 +140,7 @@ def program(
     for stream in (process.stdin, process.stdout, process.stderr):
         stream.close()
     channel = Channel(sending, receiving, errors, limits, lambda: _death(process))
-    return SpokenTarget(channel, lambda: _kill(process), watch)
+    return SpokenTarget(channel, lambda seconds: _kill(process, seconds), watch)
 
 
 def listener(
@@ -144,7 +154,7 @@ def listener(
         connection.close()
         raise HarnessBroken(f"nobody listens on {path}: {error.strerror}") from None
     descriptor = connection.detach()
-    return SpokenTarget(Channel(descriptor, descriptor, None, bounds or Bounds(), lambda: None), lambda: None, watch)
+    return SpokenTarget(Channel(descriptor, descriptor, None, bounds or Bounds(), lambda: None), lambda _: None, watch)
 
 
 def _limit(process: int, bounds: Bounds) -> None:
@@ -168,10 +178,10 @@ def _death(process: subprocess.Popen[bytes]) -> str | None:
         return f"it was ended by signal {-code}"
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Let it end, else end it; and all it started, in any case."""
+def _kill(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Let it end within some seconds, else end it; and all it started, in any case."""
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(timeout=_LAST_SECONDS)
+        process.wait(timeout=seconds)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

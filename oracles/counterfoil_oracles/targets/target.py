@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from counterfoil_oracles.environment import HarnessError
 from counterfoil_spec.protocol import Identity, Profile, TargetOutcome, TargetStep
@@ -22,6 +23,15 @@ class Bounds:
     reply_bytes: int = 16 << 20
     error_bytes: int = 64 << 10
     memory_bytes: int = 4 << 30
+
+
+_UNSHOWN: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
+
+
+def legible(text: str, most: int = 600) -> str:
+    """Foreign words as reports print them: on one line, nothing in them that a terminal, a CI log or XML acts on."""
+    shown = text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
+    return _UNSHOWN.sub(lambda found: f"\\u{ord(found[0]):04x}", re.sub(r"[ \t\r\n]+", " ", shown))
 
 
 class Target(Protocol):

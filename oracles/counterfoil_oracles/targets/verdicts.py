@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from counterfoil_oracles.compare import PLANNED_FAULTS, said
 from counterfoil_oracles.coverage import rule_of_outcome
 from counterfoil_oracles.targets import wire
 from counterfoil_oracles.targets.mapper import Mapper
-from counterfoil_spec.commands import Command, Fault, Outcome, Refused, Returned, matches
+from counterfoil_oracles.targets.target import HarnessBroken, legible
+from counterfoil_spec.commands import Command, Fault, Outcome, Refused, Returned
+from counterfoil_spec.comparing import NotExact, agree
 from counterfoil_spec.protocol import Errored, Profile, Refusal, Skipped, TargetOutcome, Value
+
+DECLINED: Final = "door/declined"
+"""The rule of calls that an implementation may leave to another."""
 
 
 class Kind(enum.Enum):
@@ -27,12 +33,21 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One difference: its kind, the command, the rule concerned (the reference's, else the target's), and the words."""
+    """One difference: its kind, the command, the rule concerned (the reference's, else the target's), and the words.
+
+    ``looked``: the command that showed it, where that is another one; ``seen`` what the target answered there.
+    """
 
     kind: Kind
     command: Command
     rule: str | None
     words: str
+    looked: Command | None = None
+    seen: TargetOutcome | None = None
+
+    def __post_init__(self) -> None:
+        """Words may hold what the target said."""
+        object.__setattr__(self, "words", legible(self.words, 2000))
 
     @property
     def case(self) -> str:
@@ -45,6 +60,13 @@ def judged(
     command: Command, expected: Outcome, actual: TargetOutcome, profile: Profile, mapper: Mapper
 ) -> Finding | None:
     """The finding that two outcomes are, or None where they agree."""
+    finding = _judged(command, expected, actual, profile, mapper)
+    return None if finding is None else replace(finding, seen=actual)
+
+
+def _judged(
+    command: Command, expected: Outcome, actual: TargetOutcome, profile: Profile, mapper: Mapper
+) -> Finding | None:
     rule = rule_of_outcome(command, expected)
     if isinstance(actual, Errored):
         if isinstance(expected, Fault) and expected.error in PLANNED_FAULTS:
@@ -69,7 +91,7 @@ def _refusal(
         return Finding(Kind.OTHER_RULE, command, rule, f"expected {said(expected)}, and it refused by {named}: {words}")
     if profile.subjects == "compared" and actual.subjects is not None and isinstance(expected, Refused):
         theirs = Refused(rule, wire.received(actual.subjects))
-        if not matches(expected, theirs):
+        if expected.subjects is not None and not _alike(expected.subjects, theirs.subjects):
             return Finding(Kind.OTHER_RULE, command, rule, f"expected {said(expected)}, got {said(theirs)}")
     return None
 
@@ -77,16 +99,23 @@ def _refusal(
 def _value(command: Command, expected: Outcome, actual: Value, rule: str | None, profile: Profile) -> Finding | None:
     theirs = Returned(wire.received(actual.value))
     own = rule_of_outcome(command, theirs)
+    if profile.declines == "free" and DECLINED in (rule, own) and not {rule, own} - {DECLINED, None}:
+        return None
     if rule is not None and own == rule:
         return None
     if rule is not None and own is None:
-        if profile.declines == "free" and rule == "door/declined":
-            return None
         return Finding(Kind.ACCEPTED, command, rule, f"expected {said(expected)}, got {said(theirs)}")
     if rule is not None or own is not None:
         return Finding(Kind.OTHER_RULE, command, rule or own, f"expected {said(expected)}, got {said(theirs)}")
     if isinstance(expected, Fault):
         return Finding(Kind.ACCEPTED, command, None, f"expected {said(expected)}, got {said(theirs)}")
-    if not matches(expected, theirs):
+    if not isinstance(expected, Returned) or not _alike(expected.value, theirs.value):
         return Finding(Kind.VALUE, command, None, f"expected {said(expected)}, got {said(theirs)}")
     return None
+
+
+def _alike(expected: Any, actual: Any) -> bool:
+    try:
+        return agree(expected, actual)
+    except NotExact as error:
+        raise HarnessBroken(f"the target broke the harness: {legible(str(error))}") from None

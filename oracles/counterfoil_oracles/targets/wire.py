@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Sequence
 from typing import Any, Final
 
-from counterfoil_oracles.targets.target import HarnessBroken
+from counterfoil_oracles.targets.target import HarnessBroken, legible
 from counterfoil_reference.numbers import value_of_code
 from counterfoil_spec.commands import Command, encode_number
 from counterfoil_spec.dtypes import Dtype
 from counterfoil_spec.protocol import TargetStep, element_of
 
 MOST_EXACT: Final = 2**53
+_DEEPEST: Final = 64
+_MOST_DIGITS: Final = 400
 
 
 def step_of(command: Command) -> TargetStep:
@@ -33,17 +36,21 @@ def sent(data: Any) -> Any:
     return data
 
 
-def received(value: Any) -> Any:
+def received(value: Any, depth: int = 0) -> Any:
     """A value of a reply as a trace's outcome holds it; HarnessBroken where elements are no elements."""
+    if depth > _DEEPEST:
+        raise HarnessBroken("the target broke the harness: its value has no end")
     if isinstance(value, dict):
         if value.keys() == {"dtype", "bits"}:
             return _elements(value["dtype"], value["bits"])
         if value.keys() == {"float"}:
             return _float(value["float"])
-        return {key: received(entry) for key, entry in value.items()}
+        if value.keys() == {"int"}:
+            return _integer(value["int"])
+        return {key: received(entry, depth + 1) for key, entry in value.items()}
     if isinstance(value, list):
-        return [received(entry) for entry in value]
-    return value
+        return [received(entry, depth + 1) for entry in value]
+    return encode_number(value)
 
 
 def codes_of(value: Any) -> list[int] | None:
@@ -51,6 +58,8 @@ def codes_of(value: Any) -> list[int] | None:
     if not (isinstance(value, dict) and value.keys() == {"dtype", "bits"}):
         return None
     dtype, texts = _dtype(value["dtype"]), value["bits"]
+    if not isinstance(texts, str | list):
+        raise HarnessBroken(f"the target broke the harness: {str(texts)[:80]!r} is no list of elements")
     return [_code(dtype, text) for text in ([texts] if isinstance(texts, str) else texts)]
 
 
@@ -59,7 +68,7 @@ def _elements(name: Any, texts: Any) -> Any:
     if isinstance(texts, str):
         return encode_number(value_of_code(dtype, _code(dtype, texts)))
     if not isinstance(texts, Sequence):
-        raise HarnessBroken(f"the target broke the harness: {texts!r} is no list of elements")
+        raise HarnessBroken(f"the target broke the harness: {str(texts)[:80]!r} is no list of elements")
     return [encode_number(value_of_code(dtype, _code(dtype, text))) for text in texts]
 
 
@@ -67,22 +76,29 @@ def _code(dtype: Dtype, text: Any) -> int:
     try:
         return element_of(dtype, text)
     except (ValueError, TypeError) as error:
-        raise HarnessBroken(f"the target broke the harness: {error}") from None
+        raise HarnessBroken(f"the target broke the harness: {legible(str(error), 200)}") from None
 
 
 def _dtype(name: Any) -> Dtype:
     found = next((dtype for dtype in Dtype.all if dtype.name == name), None)
     if found is None:
-        raise HarnessBroken(f"the target broke the harness: {name!r} is no dtype")
+        raise HarnessBroken(f"the target broke the harness: {str(name)[:80]!r} is no dtype")
     return found
 
 
 def _float(text: Any) -> Any:
     try:
-        bits = bytes.fromhex(text)
+        bits = bytes.fromhex(text if len(text) == 16 else "")
         return encode_number(struct.unpack(">d", bits)[0])
-    except (TypeError, ValueError, struct.error):
-        raise HarnessBroken(f"the target broke the harness: {text!r} is no binary64") from None
+    except (AttributeError, TypeError, ValueError, struct.error):
+        raise HarnessBroken(f"the target broke the harness: {str(text)[:80]!r} is no binary64") from None
+
+
+def _integer(text: Any) -> Any:
+    """An integer that JSON could not hold; of so many digits that no rule can ask for it, it is none."""
+    if isinstance(text, str) and len(text) <= _MOST_DIGITS and re.fullmatch(r"-?[0-9]+", text, re.ASCII):
+        return encode_number(int(text))
+    raise HarnessBroken(f"the target broke the harness: {str(text)[:80]!r} is no integer")
 
 
 def taken(data: Any) -> Any:

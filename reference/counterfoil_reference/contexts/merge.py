@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from counterfoil_reference import checks
 from counterfoil_reference.arrays import Array
 from counterfoil_reference.buffers import Buffer
+from counterfoil_reference.devices import Device
 from counterfoil_reference.layouts import Layout
-from counterfoil_reference.places import host
+from counterfoil_spec.interface import Access
 from counterfoil_spec.programs.nodes import Node
 
 if TYPE_CHECKING:
@@ -16,9 +18,10 @@ if TYPE_CHECKING:
 
 
 class Slab:
-    """The bytes, and which fill of which root they hold."""
+    """The bytes on the device's ``place``, and which fill of which root they hold."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: Device) -> None:
+        self._place = place
         self._buffer: Buffer | None = None
         self._fill: tuple[Ledger, int] | None = None
 
@@ -26,15 +29,17 @@ class Slab:
         """Grow to at least that many bytes, keeping what it holds; refuses memory/exhausted."""
         if self._buffer is not None and self._buffer.nbytes >= nbytes:
             return
-        grown = host().buffer(nbytes)
+        grown = self._place.buffer(nbytes)
         grown.memory.write(0, bytes(nbytes))
         if self._buffer is not None:
+            checks.wait(self._buffer, Access.READ)
             grown.memory.write(0, self._buffer.memory.read(0, self._buffer.nbytes))
         self._buffer = grown
 
     def replace(self, source: Location, ledger: Ledger, transfer: int) -> None:
         """Take a node's bytes, its padding included."""
         assert self._buffer is not None
+        checks.wait(self._buffer, Access.READ_WRITE)
         self._buffer.memory.write(0, source.buffer.memory.read(source.buffer.first, source.buffer.nbytes))
         self._fill = (ledger, transfer)
 

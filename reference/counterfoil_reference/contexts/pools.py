@@ -1,4 +1,4 @@
-"""Pools: nodes packed into buffers of the host, and the locations that the ledgers' records are about."""
+"""Pools: nodes packed into buffers of a device, and the locations that the ledgers' records are about."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from counterfoil_reference.arrays import Array
 from counterfoil_reference.buffers import Buffer
 from counterfoil_reference.contexts import census, contents
 from counterfoil_reference.layouts import Layout
-from counterfoil_reference.places import host
 from counterfoil_spec.limits import POOL_ALIGNMENT, POOL_CAP
 from counterfoil_spec.programs.nodes import Node
 
@@ -95,8 +94,8 @@ def size_of(placed: Placed) -> int:
 
 
 def allocate(device: ContextDevice, placed: Placed, constant: bool = False) -> Pool:
-    """A fresh pool, every byte zero or a margin's value (C3). Refuses memory/exhausted, changing nothing."""
-    buffer = host().buffer(size_of(placed))
+    """A fresh pool, every byte zero or a margin's value (C3). Refuses memory/lost, exhausted, changing nothing."""
+    buffer = device.place.buffer(size_of(placed))
     buffer.memory.write(0, bytes(buffer.nbytes))
     pool = Pool(device, constant, buffer)
     for node, first in placed:

@@ -61,6 +61,7 @@ def _run(child: Context, routine: Routine, fresh: dict[Node, Node]) -> dict[Node
         return {node: reads.copied(child.buffers[copy].array, "to_host") for node, copy in fresh.items()}
     with watching() as records:
         running.run(child, routine, timing=False)
+        running.sync(child)
     arrays = {node: reads.copied(child.buffers[copy].array, "to_host") for node, copy in fresh.items()}
     log = watched()
     assert log is not None

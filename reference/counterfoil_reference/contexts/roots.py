@@ -10,22 +10,25 @@ from counterfoil_reference.contexts import census
 from counterfoil_reference.contexts.constants import ConstantCache
 from counterfoil_reference.contexts.ledger import Ledger
 from counterfoil_reference.contexts.merge import Slab
+from counterfoil_reference.devices import Device
+from counterfoil_reference.places import Model, host
 from counterfoil_spec.arguments import integer, within
 from counterfoil_spec.backends import AUTO, MOST_THREADS, WORKERS, known, unavailable
 from counterfoil_spec.refusals import BackendUnavailable, refuse
 
 
 class ContextDevice:
-    """One device of one backend: what its roots share. Its memory is the host's.
+    """One device of one backend: what its roots share. Its memory is ``place``'s: the host's, a CUDA device's own.
 
     ``ledgers``: those whose records may name its constants, so that freeing one reaches them all.
     """
 
-    def __init__(self, backend: str, ordinal: int) -> None:
+    def __init__(self, backend: str, ordinal: int, place: Device) -> None:
         self.backend = backend
         self.ordinal = ordinal
+        self.place = place
         self.constants = ConstantCache()
-        self.slab = Slab()
+        self.slab = Slab(place)
         self.ledgers: WeakSet[Ledger] = WeakSet()
 
     @property
@@ -38,6 +41,7 @@ class ContextDevice:
 
 
 _devices: Final[dict[tuple[str, int], ContextDevice]] = {}
+_counts: Final[dict[str, int]] = {}
 
 
 def device_of(backend: str, ordinal: int, devices: int) -> ContextDevice:
@@ -45,7 +49,19 @@ def device_of(backend: str, ordinal: int, devices: int) -> ContextDevice:
     ordinal = integer("ordinal", ordinal)
     if not 0 <= ordinal < devices:
         raise refuse("contexts/ordinal", backend=backend, ordinal=ordinal, devices=devices)
-    return _devices.setdefault((backend, ordinal), ContextDevice(backend, ordinal))
+    _counts[backend] = max(devices, _counts.get(backend, 0))
+    place = Model.devices[ordinal] if backend == "cuda" and Model.devices else host()
+    found = _devices.get((backend, ordinal))
+    if found is None or found.place is not place:
+        found = _devices[backend, ordinal] = ContextDevice(backend, ordinal, place)
+    return found
+
+
+def cuda_device(ordinal: int) -> ContextDevice:
+    """The device of a CUDA root; refuses memory/backend-unavailable where none is modelled, contexts/ordinal."""
+    if Model.devices is None:
+        raise unavailable("cuda", ordinal)
+    return device_of("cuda", ordinal, len(Model.devices))
 
 
 def cpu_device(threads: int, ordinal: int) -> ContextDevice:
@@ -79,9 +95,11 @@ def automatic(backend: str | None) -> ContextDevice:
 def _named(name: str) -> ContextDevice:
     if name in ("cc", "multidev_cc"):
         return cpu_device(1 if name == "cc" else WORKERS, 0)
+    if name == "cuda":
+        return cuda_device(0)
     raise unavailable(name, 0)
 
 
-def devices_of(backend: str) -> list[ContextDevice]:
-    """The devices of a backend that a root was made on."""
-    return [device for (name, _), device in _devices.items() if name == backend]
+def device_count(backend: str) -> int:
+    """How many devices a backend has: those modelled of CUDA, of a CPU backend as many as a root ever had."""
+    return len(Model.devices or ()) if backend == "cuda" else _counts[backend]

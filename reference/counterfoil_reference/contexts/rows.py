@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from counterfoil_reference.contexts import roots
+from counterfoil_reference.places import Model
 from counterfoil_spec.arguments import instance
 from counterfoil_spec.backends import known
 from counterfoil_spec.limits import POOL_ALIGNMENT, POOL_CAP
@@ -21,13 +22,10 @@ _LIMITS: Final = ("threads_per_group", "group_memory_bytes", "grid_x", "grid_y",
 
 
 def static_properties(device: ContextDevice) -> list[dict[str, object]]:
-    """One row per device of the backend known so far: its name, ordinal and what computes there."""
-    found = {device.ordinal: device}
-    found |= {each.ordinal: each for each in roots.devices_of(device.backend)}
-    return [
-        {"name": repr(found[ordinal]), "ordinal": ordinal, "processor": _processor(), "cores": os.cpu_count()}
-        for ordinal in sorted(found)
-    ]
+    """One row per device of the backend, used or not: its name, ordinal and what computes there (context:85)."""
+    backend, facts = device.backend, {"processor": _processor(), "cores": os.cpu_count()}
+    ordinals = range(roots.device_count(backend))
+    return [{"name": f"{backend}:{ordinal}", "ordinal": ordinal, **facts} for ordinal in ordinals]
 
 
 def device_identity(device: ContextDevice) -> dict[str, object]:
@@ -48,10 +46,9 @@ def codegen_capabilities() -> dict[str, object]:
 def backend_facts(name: str) -> dict[str, object]:
     """What a backend is, by name; refuses contexts/unknown-backend (context:93, context:95)."""
     name = known(name)
-    cpu = name in ("cc", "multidev_cc")
     return {
         "name": name,
-        "available": cpu,
+        "available": name in ("cc", "multidev_cc") or (name == "cuda" and Model.devices is not None),
         "asynchronous": name != "cc",
         "frees_pools": True,
         "pool_cap": POOL_CAP,

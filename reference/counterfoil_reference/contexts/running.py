@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from counterfoil_reference.contexts.ledger import Before, LatestRun, Ledger, nex
 from counterfoil_reference.contexts.pools import Location
 from counterfoil_reference.door import refused, refused_claim
 from counterfoil_reference.programs import execute
-from counterfoil_reference.work import check_uses
+from counterfoil_reference.work import check_uses, queue
 from counterfoil_spec.interface import Access
 from counterfoil_spec.programs.nodes import Node
 
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 def run(context: Context, routine: Routine, timing: bool) -> Context:
     """Carry the routine out and return the value with its outputs marked; refuses in C1's order.
 
-    Work is done at once: the values that bindings hold now are those it uses, as a later dispatch's captured ones.
+    The values that bindings hold now are those it uses, whether the work is done at once or, on a device that
+    computes, later.
     """
     check_lineage_runnable(context, routine)
     check_launch_bindings(routine)
@@ -40,17 +41,20 @@ def run(context: Context, routine: Routine, timing: bool) -> Context:
     check_slab(routine)
     bindings = {symbol: symbol.value for symbol in routine.bindings if symbol.value is not None}
     code = routine.plan if routine.segments is None else routine.segments
-    through_door(routine, lambda: execute(code, BoundStore(routine), bindings))
+    store = BoundStore(routine)
+    through_door(routine, lambda: execute(code, store, bindings))
     _record(routine)
     marked = {node for node in routine.outputs if context.buffers.get(node) is routine.locations[node]}
     return context if marked <= context.initialized else replace(context, initialized=context.initialized | marked)
 
 
 class BoundStore:
-    """The buffers a routine binds, as what executes it sees them."""
+    """The buffers a routine binds, as what executes it sees them, and the merge buffer as it is at the call."""
 
     def __init__(self, routine: Routine) -> None:
         self._routine = routine
+        node = routine.plan.merge
+        self._merge = None if node is None else routine.device.slab.array_of(node)
 
     def array(self, node: Node) -> Array:
         """The array over a node's buffer, of its padded extents."""
@@ -66,13 +70,13 @@ class BoundStore:
 
     def merge(self) -> list[Any]:
         """The elements of the merge buffer, laid out as its node."""
-        node = self._routine.plan.merge
-        assert node is not None
-        return contents.values(self._routine.device.slab.array_of(node))
+        assert self._merge is not None
+        return contents.values(self._merge)
 
 
-def through_door(routine: Routine, work: Any) -> None:
-    """Do the work under claims on the distinct pools, written ones first, after what it must follow.
+def through_door(routine: Routine, work: Callable[[], None]) -> None:
+    """Do the work under claims on the distinct pools, written ones first, after what it must follow; on a device that
+    computes it is one submission.
 
     Refuses Dead_buffer, Held_exclusive and Read_only as DoorRefusals naming the routine, its operands the arguments it
     writes, then those it only reads; memory/lost.
@@ -84,11 +88,39 @@ def through_door(routine: Routine, work: Any) -> None:
         refused(routine.name, answer, [*written, *read])
     check_uses([], [array.buffer for array in written])
     check_uses([array.buffer for array in read], [])
+    if routine.device.place.computes:
+        _submit(routine, work, written, read)
+        return
     distinct = {array.buffer.memory: array.buffer for array in [*written, *read]}
     with checks.claimed(*distinct.values()):
         _wait(written, Access.READ_WRITE)
         _wait(read, Access.READ)
         work()
+
+
+def _submit(routine: Routine, work: Callable[[], None], written: list[Array], read: list[Array]) -> None:
+    """Put a run on its device's timeline; a loss while it is under way poisons the root (docs/cuda.md, §3)."""
+    place = routine.device.place
+    if place.lost is not None:
+        raise place.loss()
+    sources = [array.buffer for array in read]
+    if routine.plan.merge is not None:
+        sources.append(routine.device.slab.array_of(routine.plan.merge).buffer)
+    queue(place, work, tuple(sources), tuple(array.buffer for array in written))
+    ledger, routine_id = routine.ledger, routine.routine_id
+
+    def poison() -> None:
+        if ledger.poison is None:
+            ledger.poison = (ledger.names.get(routine_id, routine.name), place.loss())
+
+    place.pending[-1].dropped = poison
+
+
+def sync(context: Context) -> None:
+    """Wait for all work of the context's device; raises memory/lost."""
+    place = context.device.place
+    if place.computes:
+        place.advance(place.submitted - place.reached)
 
 
 def _wait(arrays: Iterable[Array], access: Access) -> None:

@@ -60,10 +60,16 @@ def from_host(context: Context, node: Node, array: Array) -> Context:
     check_writable(context, node, "from_host")
     check_array(node, array)
     checks.check_access("from_host", array.buffer, Access.READ)
-    if array.layout.size > 0:
+    if array.layout.size > 0 and not _addresses(context, array):
         checks.check_on_host("from_host", array.buffer)
     checks.check_unlost(array.buffer, Access.READ)
     return uploaded(context, node, lambda: read(array, node), "from_host")
+
+
+def _addresses(context: Context, array: Array) -> bool:
+    """Whether the context's device computes and addresses the array's memory (docs/cuda.md, §6)."""
+    place = context.device.place
+    return place.computes and place in (array.buffer.device, array.buffer.memory.device)
 
 
 def check_array(node: Node, array: Array) -> None:

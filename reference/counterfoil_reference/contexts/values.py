@@ -74,8 +74,8 @@ class Context:
 
     @staticmethod
     def cuda(ordinal: int = 0) -> Context:
-        """Refuses memory/backend-unavailable."""
-        raise unavailable("cuda", ordinal)
+        """A root on a CUDA device. Refuses memory/backend-unavailable, contexts/ordinal."""
+        return _root(roots.cuda_device(ordinal))
 
     @staticmethod
     def hip(ordinal: int = 0) -> Context:
@@ -129,9 +129,10 @@ class Context:
         return not checking.missing_dependencies(instance("routine", routine, Routine))
 
     def sync(self) -> None:
-        """Wait for the device, where nothing is ever pending; refuses released, run/poisoned (context:73)."""
+        """Wait for the device's work; refuses released, run/poisoned (context:73), memory/lost."""
         check_released(self, "sync")
         self.ledger.check_poison("sync")
+        running.sync(self)
 
     def save_accumulation_history(self) -> Callable[[], None]:
         """Capture the counts of the root; the result sets them back (context:63)."""

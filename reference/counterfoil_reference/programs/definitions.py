@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from counterfoil_reference.programs.coverage import overwrites
 from counterfoil_reference.programs.views import Step, accesses, reads
@@ -20,10 +20,17 @@ def setters(node: Node, stored: Stored) -> tuple[Step, ...]:
 
 def reached(node: Node, stored: Stored) -> list[Node]:
     """The node, and what its stored definition reads, and what theirs do, each once; what it reads of itself is not."""
-    found = [node]
+    return reached_from((node,), stored)
+
+
+def reached_from(nodes: Iterable[Node], stored: Stored) -> list[Node]:
+    """The nodes, and all that is reached from them, each once, the nearer first."""
+    known = dict.fromkeys(nodes)
+    found = list(known)
     for each in found:  # grows while it is gone through
-        for setter in setters(each, stored):
-            found.extend(dict.fromkeys(operand for operand, _ in reads(setter) if operand not in found))
+        further = [operand for setter in setters(each, stored) for operand, _ in reads(setter)]
+        found.extend(operand for operand in dict.fromkeys(further) if operand not in known)
+        known.update(dict.fromkeys(further))
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from counterfoil_reference.programs.coverage import overwrites
-from counterfoil_reference.programs.definitions import Stored, reached, setters
+from counterfoil_reference.programs.definitions import Stored, reached, reached_from, setters
 from counterfoil_reference.programs.injective import has_symbolic_extent, is_onto
 from counterfoil_reference.programs.views import Patch, Step, reads
 from counterfoil_spec.programs.assignments import Accumulate
@@ -43,7 +43,7 @@ def illegality(node: Node, steps: Sequence[Step], stored: Stored) -> int | None:
         return ELSEWHERE
     last = max(setter.place for setter in found)
     others = [step for step in steps[: max(last, 0)] if step.target is not node]
-    if any(node in _reached(step, stored) for step in others):
+    if node in reached_from((operand for step in others for operand, _ in reads(step)), stored):
         return READ_EARLY
     if any(_leaf_is_written(node, setter, steps, stored) for setter in found):
         return LEAF_WRITTEN
@@ -67,12 +67,7 @@ def _reads_elsewhere(node: Node, step: Step, stored: Stored) -> bool:
     return False
 
 
-def _reached(step: Step, stored: Stored) -> set[Node]:
-    """What a step reads, through stored definitions too."""
-    return {each for operand, _ in reads(step) for each in reached(operand, stored)}
-
-
 def _leaf_is_written(node: Node, setter: Setter, steps: Sequence[Step], stored: Stored) -> bool:
     operands = [operand for operand, _ in reads(setter.step) if operand is not node]
-    leaves = {each for operand in operands for each in reached(operand, stored)}
+    leaves = set(reached_from(operands, stored))
     return any(step.target in leaves for step in steps[setter.place + 1 :])

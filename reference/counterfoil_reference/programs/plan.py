@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from counterfoil_reference.programs import interface, prelowered
 from counterfoil_reference.programs.checks import check
 from counterfoil_reference.programs.decisions import Decisions, Plan
+from counterfoil_reference.programs.deep import deep
 from counterfoil_reference.programs.lowering import lowered
 from counterfoil_reference.programs.placement import place
 from counterfoil_reference.programs.reach import check_reach
@@ -17,6 +18,7 @@ from counterfoil_spec.programs.kernels import check_kernel, names_of
 from counterfoil_spec.programs.loops import Lowered
 
 
+@deep
 def plan(code: Code, decisions: Decisions, routine: str) -> Plan:
     """The plan of code under a lineage's decisions.
 
@@ -43,6 +45,7 @@ def plan(code: Code, decisions: Decisions, routine: str) -> Plan:
     )
 
 
+@deep
 def plan_lowered(given: Lowered, decisions: Decisions, routine: str) -> Plan:
     """The plan of code given lowered: every node On_device (23), reads and writes those of the loop IR.
 
@@ -53,6 +56,7 @@ def plan_lowered(given: Lowered, decisions: Decisions, routine: str) -> Plan:
     return prelowered.plan(given, decisions)
 
 
+@deep
 def check_segments(segments: Sequence[Lowered], of: Plan) -> None:
     """Refuse a transform's kernels that are none of the plan's routine: as check_kernel does, compile/index-range."""
     names = names_of(of.lowered, of.arguments, of.writes, of.merge, of.symbols)

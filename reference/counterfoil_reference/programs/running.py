@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from counterfoil_reference.intervals import Record, watched
 from counterfoil_reference.programs.decisions import Plan
+from counterfoil_reference.programs.deep import deep
 from counterfoil_reference.programs.interpreter import Interpreter
 from counterfoil_reference.programs.loops import Kernels
 from counterfoil_reference.programs.memory import Memory, Store
@@ -17,11 +18,13 @@ from counterfoil_spec.programs.nodes import Node
 from counterfoil_spec.programs.symbols import Symbol
 
 
+@deep
 def execute(what: Plan | Sequence[Lowered], store: Store, bindings: Mapping[Symbol, int]) -> None:
     """Carry a routine out: a plan by its steps, or kernels one after the other.
 
     Everything is computed first; then each argument written is stored once, by uid. While somebody watches, each of
-    those adds a Record that says per element what else is right (N5).
+    those adds a Record that says per element what else is right (N5). Code nested deeper than the stack has stored
+    nothing when that shows, and is carried out anew.
     """
     memory = Memory(store)
     if isinstance(what, Plan) and what.steps is not None:

@@ -105,8 +105,8 @@ def byte_edges(world: World) -> Plan[None]:
     wanted = pick(c, _NARROW)
     count, first = c.integer(1, _LINE * 4 // wanted.bits - 2), c.integer(0, 2)
     names = []
-    own = yield from making.buffer(world, _LINE, "host")
-    other = yield from making.buffer(world, _LINE, "host")
+    own = yield from making.buffer(world, _LINE, world.where)
+    other = yield from making.buffer(world, _LINE, world.where)
     for base, offset in ((own, first), (own, first + count + c.integer(0, 1)), (other, first)):
         if base is not None:
             names.append((yield from _run(world, base, wanted, [count], [1], offset)))
@@ -123,7 +123,7 @@ def comb(world: World) -> Plan[None]:
     c = world.chooser
     wanted = pick(c, _NARROW)
     per_byte = 8 // wanted.bits
-    base = yield from making.buffer(world, _LINE, "host")
+    base = yield from making.buffer(world, _LINE, world.where)
     if base is None:
         return
     teeth = yield from _run(world, base, wanted, [3], [2 * per_byte], c.integer(0, per_byte - 1))
@@ -135,7 +135,7 @@ def comb(world: World) -> Plan[None]:
 def combs(world: World) -> Plan[None]:
     """Two arrays of one buffer with gaps between their elements, in which the other's lie or do not."""
     c = world.chooser
-    base = yield from making.buffer(world, 128, "host")
+    base = yield from making.buffer(world, 128, world.where)
     if base is None:
         return
     names = []
@@ -153,7 +153,7 @@ def shifted(world: World) -> Plan[None]:
     """An array and the same one an element further on, in one buffer, and the kernel that copies one to the other."""
     c = world.chooser
     wanted, count, stride = making.dtype(world), c.integer(1, 3), c.integer(1, 3)
-    base = yield from making.buffer(world, 12 * max(wanted.bits // 8, 1), "host")
+    base = yield from making.buffer(world, 12 * max(wanted.bits // 8, 1), world.where)
     if base is not None:
         one = yield from _run(world, base, wanted, [count], [stride], 0)
         other = yield from _run(world, base, wanted, [count], [stride], c.integer(0, 2))
@@ -183,7 +183,7 @@ def spread(world: World) -> Plan[None]:
     strides = [apart * c.integer(-3, 3) for _ in shape]
     reaches = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
     low, high = (sum(reach for reach in reaches if (reach < 0) == below) for below in (True, False))
-    base = yield from making.buffer(world, ((high - low + 1) * wanted.bits + 7) // 8, "host")
+    base = yield from making.buffer(world, ((high - low + 1) * wanted.bits + 7) // 8, world.where)
     if base is not None:
         name = yield from _run(world, base, wanted, shape, strides, -low)
         if name is not None:

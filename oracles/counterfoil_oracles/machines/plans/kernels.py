@@ -170,7 +170,7 @@ def interleaved(world: World) -> Plan[None]:
     dtype = pick(c, sorted(kernel.domain, key=lambda dtype: dtype.code))
     count, arity = c.integer(2, 5), ARITIES[kernel.family]
     step = arity + 1
-    base = yield from making.buffer(world, (count * step * max(dtype.bits, 8) + 7) // 8, "host")
+    base = yield from making.buffer(world, (count * step * max(dtype.bits, 8) + 7) // 8, world.where)
     if base is None:
         return
     names = []

@@ -64,9 +64,9 @@ def over(world: World, name: str, wanted: Dtype, shape: list[int], distinct: boo
     return (yield from make(world, "a", "array", dtype=wanted.name, layout=ref(layout), buffer=ref(name)))
 
 
-def fresh(world: World, wanted: Dtype, shape: list[int], on: str = "host") -> Plan[str | None]:
+def fresh(world: World, wanted: Dtype, shape: list[int], on: str | None = None) -> Plan[str | None]:
     """A fresh array of a dtype and shape on a device, made in one of the ways there are, with drawn contents."""
-    c = world.chooser
+    c, on = world.chooser, on or world.where
     if on == "host" and math.prod(shape) <= 24 and chance(c, 25):
         drawn = [values.value(c, wanted) for _ in range(math.prod(shape))]
         return (yield from make(world, "a", "from_values", dtype=wanted.name, shape=shape, values=drawn))
@@ -109,7 +109,7 @@ def operand(world: World, wanted: Dtype, shape: list[int], distinct: bool = Fals
         name = yield from over(world, pick(c, roomy), wanted, shape, distinct)
         if name is not None:
             return name
-    where = device(world, lambda name: world.addressable[name])
+    where = device(world, world.near)
     return (yield from fresh(world, wanted, shape, where))
 
 
@@ -127,7 +127,7 @@ def dead(world: World, wanted: Dtype, shape: list[int]) -> Plan[str | None]:
     alike = [name for name in found if world.dtype(name) is wanted and world.shape(name) == shape]
     if alike:
         return pick(world.chooser, alike)
-    name = yield from fresh(world, wanted, shape, pick(world.chooser, ("host", device(world))))
+    name = yield from fresh(world, wanted, shape, pick(world.chooser, (world.where, device(world))))
     if name is None:
         return None
     owner = yield from make(world, "b", "array.buffer", array=ref(name))
@@ -198,7 +198,7 @@ def repeated(world: World, wanted: Dtype, shape: list[int]) -> Plan[str | None]:
     """An array that reaches an element twice, where the shape has more than one index."""
     c = world.chooser
     need = (math.prod(shape) * wanted.bits + 7) // 8
-    base = yield from buffer(world, need + 8, "host")
+    base = yield from buffer(world, need + 8, world.where)
     if base is None:
         return None
     strides = shapes.contiguous(shape)
@@ -227,7 +227,7 @@ def lost(world: World, wanted: Dtype, shape: list[int]) -> Plan[str | None]:
 def pending(world: World, wanted: Dtype, shape: list[int]) -> Plan[str | None]:
     """A usable array whose memory has work to wait for."""
     c = world.chooser
-    where = device(world, lambda name: world.addressable[name] and name != "host")
+    where = device(world, lambda name: world.near(name) and name != "host")
     if where == "host":
         made = yield from make(world, "d", "simulated", name="near", addressable=True)
         where = made or "host"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from counterfoil_oracles.cuda.setting import Setting
 from counterfoil_oracles.machines import values
 from counterfoil_oracles.machines.choices import chance, pick, some, weighted
 from counterfoil_oracles.machines.plans import making
@@ -22,6 +23,8 @@ def begin(world: World) -> Plan[None]:
     )
     for name, what, args in devices:
         yield Command(do=what, args=args, bind=name)
+    for ordinal in range(Setting.devices):
+        yield Command(do="cuda", args={"ordinal": ordinal}, bind=f"cuda{ordinal}")
 
 
 def new_buffer(world: World) -> Plan[None]:
@@ -175,7 +178,10 @@ def lose(world: World) -> Plan[None]:
     why = pick(c, ("unplugged", "overheated", "gone"))
     if chance(c, 25):
         yield from do("device.lose", device=ref(pick(c, ("host", "disk"))), why=why)
-    names = [name for name in world.all("device") if name not in ("host", "disk")]
+    kept = world.cuda_devices()
+    if kept and chance(c, 15):
+        kept = []
+    names = [name for name in world.all("device") if name not in ("host", "disk", *kept)]
     if len([name for name in names if name not in world.lost]) < 3:
         for addressable in (False, True):
             yield from make(world, "d", "simulated", name="spare", addressable=addressable)
@@ -310,7 +316,7 @@ def probe(world: World) -> Plan[None]:
 
 def tidy(world: World) -> Plan[None]:
     """Forget the oldest objects where there are many, so that memory is collected while the program runs."""
-    kept = {"host", "gpu", "near", "disk", *world.holding}
+    kept = {"host", "gpu", "near", "disk", "cuda0", "cuda1", *world.holding}
     donated = {name for names in world.holding.values() for name in names}
     names = [name for name in world.roles if name not in kept and name not in donated]
     if len(names) > 40:

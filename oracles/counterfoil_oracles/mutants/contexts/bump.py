@@ -20,8 +20,8 @@ BUMP: Final = (
     Defect(
         "bump/size",
         _POOLS,
-        "buffer = allocate(host(), first + last.nbytes)",
-        "buffer = allocate(host(), -(-(first + last.nbytes) // POOL_ALIGNMENT) * POOL_ALIGNMENT)",
+        "buffer = allocate(device.memory, first + last.nbytes)",
+        "buffer = allocate(device.memory, -(-(first + last.nbytes) // POOL_ALIGNMENT) * POOL_ALIGNMENT)",
         "a pool ends at a multiple of the alignment instead of its last byte",
     ),
     Defect(

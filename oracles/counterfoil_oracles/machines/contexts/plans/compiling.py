@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from counterfoil_oracles.cuda.setting import Setting
 from counterfoil_oracles.machines.choices import chance, pick, some, weighted
 from counterfoil_oracles.machines.contexts import shapes
 from counterfoil_oracles.machines.contexts.plans import running
@@ -19,6 +20,8 @@ def begin(world: ContextWorld) -> Plans:
     world.dtype_name = dtype_of_program(c)
     yield from do("poison", byte=pick(c, (0xFF, 0xA5, 0x7F, 0x01)))
     world.host = (yield from make(world, "host", "host")) or ""
+    for ordinal in range(Setting.devices):
+        yield from make(world, "cuda", "cuda", ordinal=ordinal)
     world.asynchronous = chance(c, 5)
     world.computing = chance(c, 30)
     yield from root(world)
@@ -29,6 +32,11 @@ def begin(world: ContextWorld) -> Plans:
 def root(world: ContextWorld) -> Plan[str]:
     """A new root of the program's kind, seldom of the other one."""
     c = world.chooser
+    if Setting.devices and chance(c, 75):
+        ordinal = c.integer(0, Setting.devices - 1) if chance(c, 40) else 0
+        made = yield from make(world, "c", "context", backend="cuda", ordinal=ordinal)
+        assert made is not None
+        return made
     threads = {"threads": pick(c, (2, 3))} if world.asynchronous != chance(c, 4) else {}
     made = yield from make(world, "c", "context", backend="cpu", **threads)
     assert made is not None

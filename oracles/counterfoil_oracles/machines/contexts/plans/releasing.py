@@ -119,10 +119,12 @@ def inject(world: ContextWorld) -> Plans:
 def budget(world: ContextWorld) -> Plans:
     """Little memory left, a step that wants some, and memory again."""
     c = world.chooser
-    live = world.driver.half.inspection.live_bytes(world.named(world.host))
-    yield from do("device.set_budget", device=ref(world.host), nbytes=live + pick(c, (0, 8, 40, 100)))
+    devices = world.all("device")
+    where = pick(c, devices) if len(devices) > 1 else world.host
+    live = world.driver.half.inspection.live_bytes(world.named(where))
+    yield from do("device.set_budget", device=ref(where), nbytes=live + pick(c, (0, 8, 40, 100)))
     yield from pick(c, (compiling.compile_one, moving.upload, moving.copy, fork))(world)
-    yield from do("device.set_budget", device=ref(world.host), nbytes=None)
+    yield from do("device.set_budget", device=ref(where), nbytes=None)
 
 
 def donate(world: ContextWorld) -> Plans:

@@ -1,0 +1,63 @@
+"""Two CUDA devices: copies between them, and streams that wait for each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.cuda_arrays.drawing import DTYPES, arrays, bytes_to, filling, raw, shapes, twin
+
+import counterfoil as cf
+from counterfoil.cuda.device import Cuda, computing_device, opened
+
+
+@pytest.fixture
+def other(device: Cuda) -> Cuda:
+    """The second device."""
+    return opened(1)
+
+
+@settings(max_examples=60)
+@given(data=st.data(), shape=shapes, dtype=st.sampled_from(DTYPES))
+def test_elements_go_between_devices_in_any_layout(data: Any, shape: Any, dtype: Any) -> None:
+    """transfer and to_device leave what they leave on the host, elements narrower than a byte included."""
+    one, two = opened(0), opened(1)
+    source = data.draw(arrays(one, dtype, shape))
+    target = data.draw(arrays(two, dtype, shape, repeats=False))
+    copied, expected = source.to_device(two), twin(source).to_device(cf.host())
+    assert copied.layout == expected.layout and raw(copied.buffer) == raw(expected.buffer)
+    if target.layout.is_distinct:
+        stored = twin(target)
+        cf.transfer(twin(source), stored)
+        cf.transfer(source, target)
+        assert raw(target.buffer) == raw(stored.buffer)
+
+
+def test_a_copy_between_devices_is_the_sources(device: Cuda, other: Cuda) -> None:
+    """One submission, of the device that has the bytes."""
+    source, target = bytes_to(device, b"abcd"), other.buffer(4)
+    before = device.submitted, other.submitted
+    cf.submit_copy(source, target)
+    assert (device.submitted, other.submitted) == (before[0] + 1, before[1])
+    assert raw(target) == b"abcd"
+
+
+def test_a_stream_follows_another_without_the_host(device: Cuda, other: Cuda) -> None:
+    """Work that must follow another device's is given at once, and sees it done."""
+    first, second, third = bytes_to(device, bytes(64)), other.buffer(64), bytes_to(device, bytes(64))
+    cf.submit(device, filling(device, 3), [], [first])
+    cf.submit_copy(first, second)
+    cf.submit(other, filling(other, 4), [], [second.view(0, 32)])
+    cf.submit_copy(second, third)
+    assert other.timeline.given == other.submitted and device.timeline.given == device.submitted
+    assert raw(third) == b"\x04" * 32 + b"\x03" * 32
+
+
+def test_devices_neither_borrow_nor_compute_together(device: Cuda, other: Cuda) -> None:
+    """None for each other's memory, of any kind, and no call on operands of both."""
+    for kind in cf.MemoryKind:
+        assert device.buffer(4096, kind).borrow(other) is None
+    assert computing_device([cf.empty(device, cf.int8, (2,)), cf.empty(other, cf.int8, (2,))]) is None
+    assert cf.cuda(1) is other and other is not device

@@ -1,0 +1,111 @@
+"""The machines over CUDA devices, on twins of the reference: one as far, one ahead, one that waits too little."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import counterfoil_reference as reference
+from counterfoil_oracles.cuda import setting
+from counterfoil_oracles.cuda.emulation import MODES, environment
+from counterfoil_oracles.environment import HarnessError
+from counterfoil_oracles.machines.arrays import random_program
+from counterfoil_oracles.machines.contexts.machine import context_program
+from counterfoil_oracles.machines.contexts.tally import Tally
+from counterfoil_oracles.machines.histogram import Histogram
+from counterfoil_oracles.machines.program import Diverged
+from counterfoil_oracles.subjects import second_copy
+
+
+@pytest.fixture(autouse=True)
+def _devices() -> Iterator[None]:
+    """Programs use CUDA devices, and none afterwards."""
+    setting.use()
+    yield
+    setting.use(0)
+    reference.inspection.model_cuda(None)
+
+
+@pytest.fixture
+def twin() -> ModuleType:
+    """The reference imported once more, with devices of its own."""
+    return second_copy("counterfoil_reference")
+
+
+def doing_at_once(twin: Any, may: Callable[[Any], bool]) -> None:
+    """Let the twin's CUDA devices perform what they are given at once, where ``may`` lets them."""
+    timeline = twin.Device.__mro__[1]
+    reach, append = timeline.append.__globals__["reach"], timeline.append
+
+    def ahead(self: Any, *work: Any) -> int:
+        number: int = append(self, *work)
+        if self.name.startswith("cuda:") and may(self):
+            reach((self, number))
+        return number
+
+    timeline.append = ahead
+
+
+def test_a_twin_is_never_found_out(twin: ModuleType) -> None:
+    """The reference agrees with its twin on any program, CUDA devices among the others."""
+    for seed in range(8):
+        random_program(reference, twin, seed, 120, Histogram())
+    for seed in range(3):
+        context_program(reference, twin, seed, 100, Tally())
+
+
+@pytest.mark.parametrize("every", [1, 3])
+def test_how_far_a_device_is_is_its_own_affair(twin: ModuleType, every: int) -> None:
+    """A twin that does its work at once, or every third time all of it, is followed and never found out."""
+    doing_at_once(twin, lambda device: device.submitted % every == 0)
+    for seed in range(8):
+        random_program(reference, twin, seed, 120, Histogram())
+
+
+def found(twin: ModuleType, programs: int = 60) -> str | None:
+    """Where programs part from the twin first, in words."""
+    for seed in range(programs):
+        try:
+            random_program(reference, twin, seed, 120, Histogram())
+        except Diverged as parted:
+            return str(parted)
+    return None
+
+
+def test_a_missing_wait_is_found(twin: Any) -> None:
+    """A twin whose host does not wait for CUDA devices is found, although its devices come late."""
+    checks = twin.submit.__globals__["checks"]
+    wait = checks.wait
+
+    def hasty(buffer: Any, access: Any) -> None:
+        if not buffer.memory.device.name.startswith("cuda:"):
+            wait(buffer, access)
+
+    checks.wait = hasty
+    assert "has reached" in (found(twin) or "")
+
+
+def test_work_out_of_order_is_found(twin: Any) -> None:
+    """A twin whose work does not follow other devices' work is found."""
+    timeline = twin.Device.__mro__[1]
+    append = timeline.append
+    timeline.append = lambda self, work, follows: append(self, work, [])
+    assert found(twin) is not None
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_process_over_the_emulated_driver_is_told_its_mode(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the driver is emulated already only the mode changes."""
+    monkeypatch.setenv("COUNTERFOIL_EMULATED", "1")
+    assert environment(mode)["EMUCUDA_MODE"] == mode
+
+
+def test_an_emulated_driver_that_is_not_built_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    """HarnessError says which file is missing."""
+    monkeypatch.delenv("COUNTERFOIL_EMULATED", raising=False)
+    monkeypatch.setattr("counterfoil_oracles.cuda.emulation._BUILT", tmp_path)
+    with pytest.raises(HarnessError, match=r"libcuda\.so\.1"):
+        environment("lazy")

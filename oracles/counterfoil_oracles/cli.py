@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from counterfoil_oracles import check, explain, replay, subjects
+from counterfoil_oracles.campaigns import engine
 from counterfoil_oracles.cuda import emulation, setting
 from counterfoil_oracles.environment import HarnessError
 from counterfoil_oracles.targets import command
@@ -42,6 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
+        if arguments[:1] == ["check"] and engine.is_meant(arguments[1:]):
+            return engine.main(arguments[1:])
         if arguments[:1] == ["check"] and command.is_meant(arguments[1:]):
             return command.main(arguments[1:])
         if arguments and arguments[0] in _PROGRAMS:
@@ -76,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     checking.add_argument("--seed", type=int, default=0, help="where the programs start (default: 0)")
     checking.add_argument("--failures", type=int, default=1, help="stop after so many divergences (default: 1)")
     checking.add_argument("--machine", choices=check.MACHINES, help="one machine alone (default: both, in turn)")
+    checking.add_argument("--engine", choices=("dask",), help="a campaign over Dask workers; it has its own --help")
     replaying = subcommand("replay", _replay, "run saved traces again: FIXED, FAILED or FLAKY")
     replaying.add_argument("files", nargs="+", type=Path)
     explaining = subcommand("explain", _explain, "a rule, or a trace step by step")

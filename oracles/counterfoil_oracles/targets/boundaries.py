@@ -80,7 +80,7 @@ def _values(dtype: Dtype) -> Trace:
     reads = [_do("array.get", array=named("x"), index=[at]) for at in (0, len(values) - 1)]
     sets = [_do("array.set", array=named("x"), index=[0], value=values[-1])]
     every = [_array("x", dtype, values), *reads, *sets, _do("array.to_values", array=named("x")), _do("array.copy", "y", array=named("x"))]
-    return _trace(f"the edges of {dtype.name} are stored and read back", ["arrays/store-rule"], *every)
+    return _trace(f"the edges of {dtype.name} are stored and read back", ["dtypes/bits-kept"], *every)
 
 
 def _refused_values(dtype: Dtype) -> Trace:
@@ -176,9 +176,9 @@ def _past_53_bits() -> Trace:
     """Extents, offsets and counts around 2^53 and the limits, which doubles cannot hold."""
     extents = (2**53 - 1, 2**53, 2**53 + 1, MAX_ELEMENTS - 1, MAX_ELEMENTS, MAX_ELEMENTS + 1)
     layouts = [_do("layout.contiguous", f"l{at}", shape=[_number(extent)]) for at, extent in enumerate(extents)]
-    facts = [_do("layout.facts", layout=named(f"l{at}")) for at in range(3)]
+    facts = [_do("layout.facts", layout=named(f"l{at}")) for at in range(2)]
     offsets = [_do("layout", f"o{at}", shape=[1], strides=[1], offset=_number(offset)) for at, offset in enumerate(extents)]
     sizes = [_do("dtype.nbytes", dtype=dtype.name, count=_number(count)) for dtype in (complex64, float32) for count in (*extents, 2**60, 2**63 - 1)]
     texts = [_do("format_value", dtype="int64", value=_number(value)) for value in (2**53 + 1, 2**63 - 1, -(2**63))]
     values = [_array("x", int64, [_number(value) for value in _INTEGER_EDGES]), _do("array.to_values", array=named("x"))]
-    return _trace("numbers around 2^53 and the limits", ["layouts/elements"], *layouts, *facts, *offsets, *sizes, *texts, *values)
+    return _trace("numbers around 2^53 and the limits", ["layouts/too-many-elements"], *layouts, *facts, *offsets, *sizes, *texts, *values)

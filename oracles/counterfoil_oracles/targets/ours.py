@@ -78,13 +78,19 @@ class HalfTarget:
     def _bits(self, command: Command, value: Any) -> Any:
         """Elements by their bits in memory: the values themselves could not tell NaNs apart."""
         array = self._driver.names[command.args["array"]["ref"]]
-        memory = int.from_bytes(self._half.inspection.memory_bytes(array.buffer), "little")
-        layout, bits = array.layout, array.dtype.bits
-        if command.do == "array.get":
-            index = command.args["index"]
-            at = layout.offset + sum(i * stride for i, stride in zip(index, layout.strides, strict=True))
-            return {"dtype": array.dtype.name, "bits": elements(array.dtype, [_at(memory, at, bits)])["bits"][0]}
-        return elements(array.dtype, [_at(memory, at, bits) for at in _positions(layout)])
+        index = command.args["index"] if command.do == "array.get" else None
+        found = elements(array.dtype, codes_at(self._half, array, index))
+        return {**found, "bits": found["bits"][0]} if index is not None else found
+
+
+def codes_at(half: Any, array: Any, index: list[int] | None) -> list[int]:
+    """The bits of an array's elements in C order, or of the one at an index alone."""
+    memory = int.from_bytes(half.inspection.memory_bytes(array.buffer), "little")
+    layout, bits = array.layout, array.dtype.bits
+    if index is None:
+        return [_at(memory, at, bits) for at in _positions(layout)]
+    at = layout.offset + sum(i * stride for i, stride in zip(index, layout.strides, strict=True))
+    return [_at(memory, at, bits)]
 
 
 def _at(memory: int, position: int, bits: int) -> int:

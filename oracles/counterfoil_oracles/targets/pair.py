@@ -24,7 +24,9 @@ from counterfoil_spec.protocol import Profile, Refusal, Skipped, TargetOutcome, 
 READ: Final = "array.to_values"
 """The command by which a target shows what an array holds."""
 
-_WRITTEN: Final = {"kernel": "dst", "array.set": "array", "transfer": "dst", "array.writing": "array"}
+WRITTEN: Final = {"kernel": "dst", "array.set": "array", "transfer": "dst", "array.writing": "array"}
+"""The argument that a command writes to."""
+
 FILL: Final = "submit_fill"
 """The command that stores a byte everywhere: fresh memory holds anything until then."""
 
@@ -103,7 +105,7 @@ class TargetPair:
     def _left(self, command: Command) -> Finding | None:
         """What a call that one side alone did leaves in its destination becomes the reference's."""
         thing = self.reference.names.get(command.args.get("dst", {}).get("ref", ""))
-        if command.do != "kernel" or thing is None or not _is_readable(thing):
+        if command.do != "kernel" or thing is None or not is_readable(thing):
             return None
         anything = self.reference.half.intervals.ANYTHING
         record = self.reference.half.intervals.Record(thing, [anything] * thing.layout.size)
@@ -119,7 +121,7 @@ class TargetPair:
     def look(self) -> Finding | None:
         """The first live array of the host that holds other elements than the reference's; None if none does."""
         for name, thing in self.reference.names.items():
-            if _is_readable(thing):
+            if is_readable(thing):
                 found = self._compared(Command(do=READ, args={"array": {"ref": name}}), name)
                 if found is not None:
                     return found
@@ -151,12 +153,12 @@ class TargetPair:
 
     def _content(self, command: Command, expected: Returned, records: list[Any]) -> Finding | None:
         """Compare what the command wrote or made."""
-        written = command.args[_WRITTEN[command.do]]["ref"] if command.do in _WRITTEN else command.bind
+        written = command.args[WRITTEN[command.do]]["ref"] if command.do in WRITTEN else command.bind
         thing = self.reference.names.get(written) if written is not None else None
         if thing is not None and command.do in _FRESH and not self.fills:
             memory = _memory(thing)
             self._unspecified[id(memory)] = memory
-        if thing is None or READ not in self._commands or not _is_readable(thing):
+        if thing is None or READ not in self._commands or not is_readable(thing):
             return None
         if command.do in _FRESH and self.fills:
             return None
@@ -241,7 +243,7 @@ def _is_odd(data: Any) -> bool:
     return isinstance(data, list) and any(_is_odd(entry) for entry in data)
 
 
-def _is_readable(thing: Any) -> bool:
+def is_readable(thing: Any) -> bool:
     """Whether an array can be read without a refusal: live, not exclusive, addressed by the host, nothing pending."""
     if not hasattr(thing, "layout"):
         return False

@@ -1,6 +1,7 @@
 """The vectors: programs whose outcomes the rules settle, each rule triggered and passed, as data.
 
-They are the project's hand-written traces. A checkout has them under tests/traces, an installation beside this module.
+They are the project's hand-written traces, and programs about boundary values made from the tables. A checkout has the
+traces under tests/traces, an installation beside this module.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from counterfoil_oracles.targets.boundaries import boundaries
 from counterfoil_spec.commands import Trace, decode_trace
 
 _HERE: Final = Path(__file__).resolve()
@@ -16,11 +18,17 @@ _PLACES: Final = (_HERE.parent / "traces", _HERE.parents[3] / "tests" / "traces"
 ROOMS: Final = ("arrays", "pairs", "contexts", "gradients", "defects")
 
 
-def shipped() -> Iterator[Trace]:
-    """Every vector, in a fixed order; none where an installation lacks them."""
+def named() -> Iterator[tuple[str, Trace]]:
+    """Every vector with its name, in a fixed order: the traces, then the boundary programs."""
     place = next((place for place in _PLACES if place.is_dir()), None)
-    if place is None:
-        return
-    for room in ROOMS:
+    for room in ROOMS if place is not None else ():
+        assert place is not None
         for path in sorted((place / room).glob("*.jsonl")):
-            yield decode_trace(path.read_bytes())
+            yield f"{room}/{path.stem}", decode_trace(path.read_bytes())
+    for trace in boundaries():
+        yield "boundaries/" + "-".join("".join(c if c.isalnum() else " " for c in trace.header.title).split()), trace
+
+
+def shipped() -> Iterator[Trace]:
+    """Every vector, in that order."""
+    return (trace for _, trace in named())

@@ -1,0 +1,93 @@
+"""A unit about a target: the vectors and random programs on the reference and on it, within bounds."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from counterfoil_oracles import subjects
+from counterfoil_oracles.campaigns.halving import REFERENCE, shown
+from counterfoil_oracles.campaigns.units import Case, Checked, Result, Unit
+from counterfoil_oracles.targets.campaign import Campaign, Report, Selection
+from counterfoil_oracles.targets.mapper import Mapper, Pattern
+from counterfoil_oracles.targets.opening import opener
+from counterfoil_oracles.targets.pair import Skip
+from counterfoil_oracles.targets.target import Bounds, HarnessBroken, Target
+from counterfoil_oracles.targets.vectors import shipped
+from counterfoil_oracles.targets.verdicts import Finding
+from counterfoil_spec.commands import Trace, decode_trace
+
+ALL: Final = "all"
+"""The stream of every chapter."""
+
+
+def run_target(unit: Unit, result: Result) -> None:
+    """Run a unit on the reference and the target; what came of it goes to result."""
+    with tempfile.TemporaryDirectory(prefix="counterfoil-unit-") as directory:
+        part = Part(unit, Path(directory))
+        report = part.replay(unit.replayed, result) if unit.replayed else part.run(shipped() if unit.vectors else ())
+    result.identity, result.broken = report.identity, report.broken
+    result.steps, result.programs, result.vectors = report.steps, report.programs, report.vectors
+    result.rules, result.skipped = dict(report.rules), dict(report.skipped)
+    result.met += list(report.met.items())
+    result.found += [shown(found.finding, found.trace) for found in report.found.values()]
+
+
+class Part(Campaign):
+    """The check of one unit: it ends after so many programs, and shrinks no case that is known."""
+
+    def __init__(self, unit: Unit, directory: Path) -> None:
+        checked = unit.checked
+        chapters = frozenset() if unit.stream == ALL else frozenset({unit.stream})
+        selection = Selection(chapters, frozenset(checked.rules), seed=unit.first)
+        words = Mapper([Pattern(re.compile(pattern), rule, command) for pattern, rule, command in checked.mapper])
+        reference: Any = subjects.half(REFERENCE)
+        super().__init__(reference, _opener(checked), selection, checked.profile, words, directory)
+        self._programs_wanted = unit.programs
+        self._known = frozenset(unit.known)
+
+    def _is_over(self) -> bool:
+        return self.report.programs >= self._programs_wanted
+
+    def _note(self, finding: Finding, trace: Trace) -> None:
+        case: Case = (finding.case, finding.rule)
+        if case in self._known:
+            self.report.met[case] += 1
+        else:
+            super()._note(finding, trace)
+
+    def replay(self, traces: Iterable[bytes], result: Result) -> Report:
+        """Run known traces again: what still fails is found, the rest healed."""
+        met = Counter[Case]()
+        try:
+            self._target.adopt(self._profile)
+            for data in traces:
+                trace = decode_trace(data)
+                finding = self._replayed([step.command for step in trace.steps], self.report.observe)
+                if finding is None:
+                    result.healed.append(data)
+                    continue
+                result.found.append(shown(finding[0], trace))
+                met[finding[0].case, finding[0].rule] += 1
+        except (HarnessBroken, Skip) as broken:
+            self.report.broken = str(broken)
+        finally:
+            self._target.close()
+        result.met += list(met.items())
+        return self.report
+
+
+def _opener(checked: Checked) -> Callable[[], Target]:
+    """What starts the target, in a process that ends with this worker's unless it is loaded into it."""
+    bounds = Bounds(seconds=checked.reply_seconds)
+    if checked.in_process or (checked.target or "").startswith("unix:"):
+        return opener(checked.target, (), bounds, checked.in_process)
+    program = checked.program or (sys.executable, "-m", "counterfoil_oracles.targets.serve", str(checked.target))
+    leash = (sys.executable, "-m", "counterfoil_oracles.campaigns.leash", str(os.getpid()))
+    return opener(None, (*leash, *program), bounds, False)

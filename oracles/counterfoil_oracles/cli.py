@@ -12,11 +12,11 @@ from typing import Final
 
 import msgspec
 
-from counterfoil_oracles import check, explain, replay, subjects
+from counterfoil_oracles import check, examples, explain, replay, subjects
 from counterfoil_oracles.campaigns import engine
 from counterfoil_oracles.cuda import emulation, setting
 from counterfoil_oracles.environment import HarnessError
-from counterfoil_oracles.targets import command
+from counterfoil_oracles.targets import command, replaying
 from counterfoil_spec import __version__
 from counterfoil_spec.commands import Trace, decode_trace
 from counterfoil_spec.rules import registry
@@ -30,7 +30,9 @@ NOTHING_RAN: Final = 4
 REFERENCE: Final = "counterfoil_reference"
 
 _PROGRAMS: Final = {
+    "fixtures": ("counterfoil_oracles.targets.fixtures", "conformance vectors written, or run on a target"),
     "exhaustive": ("counterfoil_oracles.exhaustive", "every float32 through every narrow store and every code path"),
+    "minimize": ("counterfoil_oracles.targets.minimizing", "a trace of any origin, made as small as shows the same"),
     "mutants": ("counterfoil_oracles.mutants.table", "planted defects, and how long the machines take to find each"),
     "opinions": ("counterfoil_oracles.opinions.table", "what numpy, isl, mpmath, exact differences and others say"),
     "histories": ("counterfoil_oracles.histories.report", "what the gradient rules guarantee, need and cost"),
@@ -47,6 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return engine.main(arguments[1:])
         if arguments[:1] == ["check"] and command.is_meant(arguments[1:]):
             return command.main(arguments[1:])
+        if arguments[:1] == ["replay"] and replaying.is_meant(arguments[1:]):
+            return replaying.main(arguments[1:])
         if arguments and arguments[0] in _PROGRAMS:
             program = importlib.import_module(_PROGRAMS[arguments[0]][0])
             return int(program.main(arguments[1:]))
@@ -80,13 +84,14 @@ def _parser() -> argparse.ArgumentParser:
     checking.add_argument("--failures", type=int, default=1, help="stop after so many divergences (default: 1)")
     checking.add_argument("--machine", choices=check.MACHINES, help="one machine alone (default: both, in turn)")
     checking.add_argument("--engine", choices=("dask",), help="a campaign over Dask workers; it has its own --help")
-    replaying = subcommand("replay", _replay, "run saved traces again: FIXED, FAILED or FLAKY")
-    replaying.add_argument("files", nargs="+", type=Path)
+    replaying_of = subcommand("replay", _replay, "run saved traces again: FIXED, FAILED or FLAKY")
+    replaying_of.add_argument("files", nargs="+", type=Path)
+    replaying_of.add_argument("--target", help="another implementation in place of the fast half; see check --help")
     explaining = subcommand("explain", _explain, "a rule, or a trace step by step")
     explaining.add_argument("what", help="a rule's id, such as door/overlapping, or a trace file")
     explaining.add_argument("--html", action="store_true", help="a trace as one page, on standard output")
     explaining.add_argument("-o", "--output", type=Path, help="where the page goes")
-    for parser_of in (checking, replaying, explaining):
+    for parser_of in (checking, replaying_of, explaining):
         parser_of.add_argument("--subject", default="counterfoil", help="the module to check (default: counterfoil)")
         parser_of.add_argument("--device", choices=("cuda",), help="use CUDA devices too; the reference models them")
         parser_of.add_argument("--mode", choices=emulation.MODES, help="over the emulated driver, in that mode")
@@ -137,7 +142,9 @@ def _replay(options: argparse.Namespace) -> int:
 
 def _explain(options: argparse.Namespace) -> int:
     if options.what in registry():
-        print("\n".join(explain.explain_rule(registry()[options.what])))
+        rule = registry()[options.what]
+        shown = examples.lines(rule.id, subjects.half(REFERENCE))
+        print("\n".join([*explain.explain_rule(rule), "", *shown]))
         return CONFORMS
     path = Path(options.what)
     if not path.is_file():

@@ -33,8 +33,8 @@ def shrunk(commands: Sequence[Command], fails: Fails, seconds: float) -> list[Co
         return time.process_time() <= deadline and fails(candidate)
 
     left = list(commands)
-    needed = _needed(left, len(left) - 1)
-    left = _fewer(needed if still(needed) else left, still)
+    kept = needed(left, len(left) - 1)
+    left = _fewer(kept if still(kept) else left, still)
     while True:
         before = len(left)
         left = _fewer(_simpler(left, still), still)
@@ -54,7 +54,7 @@ def _nature(divergence: Divergence) -> str:
     return " ".join(words[:5]) if "failed" in words else words[0]
 
 
-def _needed(commands: Sequence[Command], last: int) -> list[Command]:
+def needed(commands: Sequence[Command], last: int) -> list[Command]:
     """The last command and what it refers to, at any remove, and what memory is poisoned with."""
     wanted = set(references(commands[last].args))
     kept = [commands[last]]

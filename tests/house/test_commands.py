@@ -70,7 +70,9 @@ def test_every_python_program_told_of_is_there() -> None:
     assert told
     for words in told:
         module = words[2].replace(".", "/") if words[1] == "-m" else words[1].removesuffix(".py")
-        sources = [path for path in (ROOT / f"{module}.py", ROOT / module / "__main__.py") if path.is_file()]
+        places = [ROOT, *(ROOT / root for root in ("spec", "reference", "fast", "oracles"))]
+        files = [place / name for place in places for name in (f"{module}.py", f"{module}/__main__.py")]
+        sources = [path for path in files if path.is_file()]
         assert sources, words
         text = sources[0].read_text("utf-8")
         assert all(f'"{word}"' in text for word in words if word.startswith("--")), words

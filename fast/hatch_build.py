@@ -39,5 +39,7 @@ class NativeBuildHook(BuildHookInterface[Any]):
         set_tag(build_data)
         if not editable:
             build_data["force_include"][str(built)] = f"counterfoil/{built.name}"
+            traces = build_native.FAST.parent / "tests" / "traces"
+            build_data["force_include"][str(traces)] = "counterfoil_oracles/targets/traces"
             for source in (build_native.FAST / "cuda").glob("*.cu*"):
                 build_data["force_include"][str(source)] = f"counterfoil/cuda/source/{source.name}"

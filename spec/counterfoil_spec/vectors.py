@@ -55,7 +55,7 @@ class Returns(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="va
 
 
 class Refuses(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="refused", omit_defaults=True):
-    """The step is refused by ``rule``, by a refusal or by ``answer`` as its value. Subjects are compared where given."""
+    """The step is refused by ``rule``: by a refusal, or by ``answer`` as its value. Subjects given are compared."""
 
     rule: str
     subjects: dict[str, Any] | None = None
@@ -80,7 +80,7 @@ class VectorStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Vector(msgspec.Struct, frozen=True, kw_only=True):
-    """A program: steps in order, from no names. ``triggers`` and ``passes``: the rules it shows refusing and passing."""
+    """A program from no names: steps in order. ``triggers`` and ``passes``: rules it shows refusing, and passing."""
 
     name: str
     title: str

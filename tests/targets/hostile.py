@@ -53,6 +53,18 @@ def misbehave(how: str, request: dict[str, object]) -> None:
             held = []
             while True:
                 held.append(bytearray(1 << 28))
+        case "talks and does not listen":
+            print(fine, flush=True)
+            while True:
+                sys.stdout.write("x" * 65536)
+        case "dribbles":
+            outcomes = [{"is": "errored", "message": "é…"}] * len(steps)
+            for byte in json.dumps({"seq": seq, "outcomes": outcomes}, ensure_ascii=False).encode():
+                os.write(1, bytes([byte]))
+            os.write(1, b"\r\n")
+        case "nests a value":
+            deep = '{"is": "value", "value": ' + "[" * 300 + "]" * 300 + "}"
+            print(f'{{"seq": {seq}, "outcomes": [{", ".join([deep] * len(steps))}]}}')
         case "leaves children":
             if os.fork() == 0:
                 time.sleep(60)

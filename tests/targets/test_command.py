@@ -10,6 +10,14 @@ from xml.etree import ElementTree
 
 import pytest
 
+import counterfoil_reference
+from counterfoil_oracles.targets import fakes, inprocess, known
+from counterfoil_oracles.targets.campaign import Campaign, Selection
+from counterfoil_oracles.targets.mapper import Mapper
+from counterfoil_oracles.targets.reports import FORMATS
+from counterfoil_oracles.targets.vectors import shipped
+from counterfoil_spec.protocol import Profile
+
 HOSTILE = Path(__file__).with_name("hostile.py")
 FAKES = "counterfoil_oracles.targets.fakes"
 SOUND = "counterfoil_oracles.targets.ours:fast"
@@ -46,12 +54,20 @@ def test_progress_is_for_terminals(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    room = tmp_path_factory.mktemp("reports")
-    arguments = (f"{FAKES}:overlap_unseen", "--steps", "900", "--chapter", "door")
-    return {
-        form: check(room, *arguments, "--format", form).stdout
-        for form in ("text", "json", "junit", "sarif", "markdown")
-    }
+    selection = Selection(frozenset({"door"}), seconds=60, differences=1)
+    target = fakes.overlap_unseen()
+    campaign = Campaign(
+        counterfoil_reference, lambda: inprocess.Direct(target), selection, Profile(), Mapper(),
+        tmp_path_factory.mktemp("reports"),
+    )  # fmt: skip
+    report = campaign.run(shipped())
+    return {form: render(report, known.judge(report, [], whole=True)) for form, render in FORMATS.items()}
+
+
+def test_the_format_asked_for_is_printed(tmp_path: Path) -> None:
+    """On standard output, and nothing else."""
+    printed = check(tmp_path, SOUND, "--steps", "100", "--format", "json").stdout
+    assert json.loads(printed)["target"]["name"] == "counterfoil"
 
 
 def test_text_names_rule_program_and_the_line_that_repeats_it(reports: dict[str, str]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import counterfoil_reference
-from counterfoil_oracles.targets import fakes, inprocess, ours
+from counterfoil_oracles.targets import campaign, fakes, inprocess, ours
 from counterfoil_oracles.targets.campaign import Campaign, Report, Selection
 from counterfoil_oracles.targets.mapper import Mapper
 from counterfoil_oracles.targets.target import Target
@@ -18,18 +18,24 @@ FROM_PROGRAMS_ALONE = sorted(set(fakes.DEFECTS) - {"wrong_facts", "dead_is_alive
 """Defects of what the random programs themselves look at."""
 
 
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A finding is enough here; how short its program gets is tested elsewhere."""
+    monkeypatch.setattr(campaign, "SHRINKING_SECONDS", 0.1)
+
+
 def checked(target: object, keep: Path, steps: int, with_vectors: bool = True) -> Report:
     def opened() -> Target:
         return inprocess.Direct(target)  # type: ignore[arg-type]
 
-    selection = Selection(seconds=60, steps=steps)
-    campaign = Campaign(counterfoil_reference, opened, selection, Profile(), Mapper(), keep)
-    return campaign.run(shipped() if with_vectors else ())
+    selection = Selection(seconds=60, steps=steps, differences=1)
+    check = Campaign(counterfoil_reference, opened, selection, Profile(), Mapper(), keep)
+    return check.run(shipped() if with_vectors else ())
 
 
 @pytest.mark.parametrize("name", fakes.DEFECTS)
 def test_a_defect_is_found_by_the_vectors(name: str, tmp_path: Path) -> None:
-    """Each fake parts from the reference within the first 2500 steps."""
+    """Each fake parts from the reference within the vectors' first steps."""
     report = checked(getattr(fakes, name)(), tmp_path, 2500)
     assert report.broken is None
     assert report.found

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from counterfoil_oracles.targets import spoken
+from counterfoil_oracles.targets import spoken, wire
 from counterfoil_oracles.targets.target import Bounds, HarnessBroken
-from counterfoil_spec.protocol import Profile, TargetStep
+from counterfoil_spec.protocol import Errored, Profile, TargetStep, Value
 
 HOSTILE = Path(__file__).with_name("hostile.py")
 STEPS = [TargetStep(do="from_values", args={"dtype": "int32", "shape": [1], "values": [1]}, bind="x")] * 3
@@ -33,7 +33,7 @@ WAYS = {
 
 
 def opened(how: str, bounds: Bounds | None = None) -> spoken.SpokenTarget:
-    bounds = bounds or Bounds(seconds=3, reply_bytes=1 << 20, memory_bytes=1 << 30)
+    bounds = bounds or Bounds(seconds=1.5, reply_bytes=1 << 20, memory_bytes=1 << 30)
     return spoken.program([sys.executable, str(HOSTILE), how], bounds)
 
 
@@ -46,6 +46,54 @@ def test_each_way_to_misbehave_is_named(how: str) -> None:
             target.run(STEPS, fresh=True)
     finally:
         target.close()
+
+
+def test_a_target_that_writes_and_does_not_read_is_bounded() -> None:
+    """What it writes while a long request waits to be read is bounded as a reply is."""
+    target = opened("talks and does not listen")
+    values = list(range(2_000_000))
+    long = [TargetStep(do="from_values", args={"dtype": "int32", "shape": [2_000_000], "values": values}, bind="x")]
+    try:
+        target.run(STEPS, fresh=True)
+        with pytest.raises(HarnessBroken, match="longer than"):
+            target.run(long, fresh=True)
+        assert len(target._channel._waiting) < 2 << 20
+    finally:
+        target.close()
+
+
+def test_a_reply_may_come_byte_by_byte() -> None:
+    """A line is whole when it ends, wherever its bytes are cut, inside a character too."""
+    target = opened("dribbles")
+    try:
+        assert target.run(STEPS[:1], fresh=True) == [Errored("é…")]
+    finally:
+        target.close()
+
+
+def test_a_value_without_end_breaks_the_harness() -> None:
+    """A value nested hundreds deep is no divergence, and no crash of the checker."""
+    target = opened("nests a value")
+    try:
+        [outcome, *_] = target.run(STEPS, fresh=True)
+        assert isinstance(outcome, Value)
+        with pytest.raises(HarnessBroken, match="no end"):
+            wire.received(outcome.value)
+    finally:
+        target.close()
+
+
+def test_what_broke_the_harness_is_asked_nothing_more() -> None:
+    """Closing a target that broke the harness sends it nothing."""
+    sent: list[str] = []
+    target = spoken.program(
+        [sys.executable, str(HOSTILE), "raves"], Bounds(seconds=5), lambda way, line: sent.append(f"{way} {line!r}")
+    )
+    with pytest.raises(HarnessBroken):
+        target.run(STEPS, fresh=True)
+    before = list(sent)
+    target.close()
+    assert sent == before
 
 
 def test_another_protocol_is_refused_at_the_start() -> None:

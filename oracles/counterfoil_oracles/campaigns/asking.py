@@ -17,11 +17,11 @@ from counterfoil_oracles.campaigns.units import Case, Checked, Result, Unit
 from counterfoil_oracles.targets.campaign import Campaign, Report, Selection
 from counterfoil_oracles.targets.mapper import Mapper, Pattern
 from counterfoil_oracles.targets.opening import opener
-from counterfoil_oracles.targets.pair import Skip
 from counterfoil_oracles.targets.target import Bounds, HarnessBroken, Target
+from counterfoil_oracles.targets.validating import Validator
 from counterfoil_oracles.targets.vectors import shipped
 from counterfoil_oracles.targets.verdicts import Finding
-from counterfoil_spec.commands import Trace, decode_trace
+from counterfoil_spec.commands import Header, Step, Trace, decode_trace, encode_trace
 
 ALL: Final = "all"
 """The stream of every chapter."""
@@ -32,7 +32,7 @@ def run_target(unit: Unit, result: Result) -> None:
     with tempfile.TemporaryDirectory(prefix="counterfoil-unit-") as directory:
         part = Part(unit, Path(directory))
         report = part.replay(unit.replayed, result) if unit.replayed else part.run(shipped() if unit.vectors else ())
-    result.identity, result.broken = report.identity, report.broken
+    result.identity, result.broken, result.breaking = report.identity, report.broken, part.breaking
     result.steps, result.programs, result.vectors = report.steps, report.programs, report.vectors
     result.rules, result.skipped = dict(report.rules), dict(report.skipped)
     result.met += list(report.met.items())
@@ -51,6 +51,13 @@ class Part(Campaign):
         super().__init__(reference, _opener(checked), selection, checked.profile, words, directory)
         self._programs_wanted = unit.programs
         self._known = frozenset(unit.known)
+        self.breaking = b""
+
+    def _what_ran(self) -> str:
+        """The program under which the harness broke goes to the driver: nothing of this machine is kept."""
+        steps = [Step(command=command) for command in self._running]
+        self.breaking = encode_trace(Trace(Header(title="the program under which the harness broke"), steps))
+        return ""
 
     def _is_over(self) -> bool:
         return self.report.programs >= self._programs_wanted
@@ -66,7 +73,9 @@ class Part(Campaign):
         """Run known traces again: what still fails is found, the rest healed."""
         met = Counter[Case]()
         try:
-            self._target.adopt(self._profile)
+            reason = self._target.adopt(self._profile)
+            if reason is not None:
+                raise HarnessBroken(f"the target cannot keep to the profile: {reason}")
             for data in traces:
                 trace = decode_trace(data)
                 finding = self._replayed([step.command for step in trace.steps], self.report.observe)
@@ -75,8 +84,8 @@ class Part(Campaign):
                     continue
                 result.found.append(shown(finding[0], trace))
                 met[finding[0].case, finding[0].rule] += 1
-        except (HarnessBroken, Skip) as broken:
-            self.report.broken = str(broken)
+        except HarnessBroken as broken:
+            self.report.broken = str(broken) + self._what_ran()
         finally:
             self._target.close()
         result.met += list(met.items())
@@ -85,9 +94,10 @@ class Part(Campaign):
 
 def _opener(checked: Checked) -> Callable[[], Target]:
     """What starts the target, in a process that ends with this worker's unless it is loaded into it."""
-    bounds = Bounds(seconds=checked.reply_seconds)
+    bounds = Bounds(seconds=checked.reply_seconds, memory_bytes=checked.memory_bytes)
+    watch = Validator() if checked.validated else None
     if checked.in_process or (checked.target or "").startswith("unix:"):
-        return opener(checked.target, (), bounds, checked.in_process)
+        return opener(checked.target, (), bounds, checked.in_process, watch)
     program = checked.program or (sys.executable, "-m", "counterfoil_oracles.targets.serve", str(checked.target))
     leash = (sys.executable, "-m", "counterfoil_oracles.campaigns.leash", str(os.getpid()))
-    return opener(None, (*leash, *program), bounds, False)
+    return opener(None, (*leash, *program), bounds, False, watch)

@@ -6,6 +6,7 @@ on when nothing comes: to show where it is, to stop in time, to notice that the 
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import time
 import uuid
@@ -14,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
-from distributed import Client, Future, KilledWorker
 
+from counterfoil_oracles.campaigns.clusters import distributed
 from counterfoil_oracles.campaigns.merging import Merged
 from counterfoil_oracles.campaigns.planning import Plan
 from counterfoil_oracles.campaigns.stores import Failures
@@ -51,18 +52,19 @@ class State:
 class Drive:
     """One run of a campaign."""
 
-    def __init__(self, client: Client, checked: Checked, plan: Plan, failures: Failures, limits: Limits) -> None:
+    def __init__(self, client: Any, checked: Checked, plan: Plan, failures: Failures, limits: Limits) -> None:
         self._client = client
         self._checked = checked
         self._plan = plan
         self._failures = failures
         self._limits = limits
         self._group = f"counterfoil-{uuid.uuid4().hex[:8]}"
-        self._out: dict[Any, tuple[Unit, Future]] = {}
+        self._out: dict[Any, tuple[Unit, Any]] = {}
         self._answered: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._began = time.monotonic()
         self._workers, self._looked = 1, 0.0
         self._lost_since: float | None = None
+        self._forgotten: list[str] = []
         self.merged = Merged()
 
     def run(self, show: Callable[[State], None] | None = None) -> Merged:
@@ -75,9 +77,17 @@ class Drive:
             self._settle_all(show, until=lambda: not self._out)
             self._settle_all(show, until=self._is_over)
         finally:
-            self._client.cancel([future for _, future in self._out.values()])
             self.merged.seconds = self._elapsed()
+            self._leave()
         return self.merged
+
+    def _leave(self) -> None:
+        """Take back what is out; a scheduler that is gone has lost it already."""
+        if self._client.status == "running":
+            self._client.cancel([future for _, future in self._out.values()])
+            self.merged.unsettled += [f"{name}: the scheduler forgot it" for name in self._forgotten]
+        else:
+            self.merged.broken.append("the scheduler is gone; the same command goes on where this one was")
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._began
@@ -85,11 +95,12 @@ class Drive:
     # --- handing out -------------------------------------------------------------------------------------------------
 
     def _replays(self) -> list[Unit]:
-        traces = [trace for _, trace in self._failures.known()]
         self._replayed = {trace: case for case, trace in self._failures.known()}
+        traces = list(self._replayed)
+        batches = [traces[at : at + REPLAYED_AT_ONCE] for at in range(0, len(traces), REPLAYED_AT_ONCE)]
         return [
-            Unit(number=-1 - at, checked=self._checked, stream="all", replayed=tuple(traces[at : at + REPLAYED_AT_ONCE]))
-            for at in range(0, len(traces), REPLAYED_AT_ONCE)
+            Unit(number=-1 - at, checked=self._checked, stream="all", replayed=tuple(batch))
+            for at, batch in enumerate(batches)
         ]
 
     def _submit(self, unit: Unit) -> None:
@@ -101,7 +112,8 @@ class Drive:
         future.add_done_callback(lambda done: self._answered.put(done.key))
 
     def _fill(self) -> None:
-        while len(self._out) < self._limits.ahead * self._workers and not self._is_late:
+        most = self._limits.ahead * self._workers if self._client.status == "running" else 0
+        while len(self._out) < most and not self._is_late(len(self._out)):
             planned = self._plan.next()
             if planned is None:
                 return
@@ -110,30 +122,29 @@ class Drive:
                 programs=planned.programs, vectors=planned.vectors, known=tuple(self.merged.shown),
             ))  # fmt: skip
 
-    @property
-    def _is_late(self) -> bool:
+    def _is_late(self, ahead: int = 0) -> bool:
+        """Whether a unit would begin after the limit, with so many before it."""
         seconds = self._limits.seconds
-        return len(self.merged.broken) >= MOST_BROKEN or (seconds is not None and self._elapsed() >= seconds)
+        begins = self._elapsed() + ahead // self._workers * UNIT_SECONDS
+        return self._is_hopeless or (seconds is not None and begins >= seconds)
+
+    @property
+    def _is_hopeless(self) -> bool:
+        return len(self.merged.broken) >= MOST_BROKEN
 
     def _is_over(self) -> bool:
         self._fill()
-        if self._is_late and self._limits.seconds is not None:
-            return not self._out or self._elapsed() >= self._limits.seconds + 2 * UNIT_SECONDS
-        return not self._out or len(self.merged.broken) >= MOST_BROKEN
+        return not self._out or self._is_hopeless or self._is_late(-2 * self._workers)
 
     # --- taking in ---------------------------------------------------------------------------------------------------
 
     def _settle_all(self, show: Callable[[State], None] | None, until: Callable[[], bool]) -> None:
-        while not until():
+        while not self._is_lost() and not until():
             self._look()
-            try:
+            with contextlib.suppress(queue.Empty):
                 self._settle(self._answered.get(timeout=_TICK_SECONDS))
-            except queue.Empty:
-                if self._is_lost():
-                    self.merged.broken.append("the scheduler is gone; the same command goes on where this one was")
-                    return
+            self.merged.seconds = self._elapsed()
             if show is not None:
-                self.merged.seconds = self._elapsed()
                 show(State(self._workers, len(self._out), self.merged))
 
     def _settle(self, key: Any) -> None:
@@ -142,10 +153,10 @@ class Drive:
             self._take(unit, msgspec.json.decode(future.result(), type=Result))
             return
         error = future.exception() if future.status == "error" else None
-        if isinstance(error, KilledWorker):
+        if isinstance(error, distributed.KilledWorker):
             self.merged.unsettled.append(f"{unit.name}: its worker died, {error.allowed_failures + 1} times")
         elif future.status == "cancelled":
-            self.merged.unsettled.append(f"{unit.name}: the scheduler forgot it")
+            self._forgotten.append(unit.name)
         else:
             self.merged.broken.append(f"{unit.name}: {type(error).__name__}: {error}")
         if not unit.replayed:

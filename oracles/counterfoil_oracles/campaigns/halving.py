@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from counterfoil_oracles import check, subjects
+from counterfoil_oracles.campaigns.sampling import unsampled
 from counterfoil_oracles.campaigns.units import Case, Result, Shown, Unit
 from counterfoil_oracles.collecting import settle_imports
 from counterfoil_oracles.compare import Divergence
@@ -27,9 +28,11 @@ def run_halves(unit: Unit, result: Result) -> None:
     """Run the programs, or the traces, of a unit on the reference and the subject; what came of it goes to result."""
     reference, subject = subjects.half(REFERENCE), subjects.half(str(unit.checked.subject))
     _settled()
-    if unit.replayed:
-        _replay(reference, subject, unit, result)
-        return
+    with unsampled():
+        (_replay if unit.replayed else _programs)(reference, subject, unit, result)
+
+
+def _programs(reference: Any, subject: Any, unit: Unit, result: Result) -> None:
     report, met = check.Report(), Counter[Case]()
     for seed in range(unit.first, unit.first + unit.programs):
         try:
@@ -104,5 +107,3 @@ def shown(finding: Finding, trace: Trace) -> Shown:
     command = msgspec.json.encode(finding.command)
     case = (finding.case, finding.rule)
     return Shown(case=case, kind=finding.kind.name, words=finding.words, command=command, trace=encode_trace(trace))
-
-

@@ -11,6 +11,7 @@ import msgspec
 
 from counterfoil_oracles.campaigns.units import Case, Checked, Result, Shown, size_of
 from counterfoil_oracles.targets.campaign import Found, Report
+from counterfoil_oracles.targets.saving import keep as keep_trace
 from counterfoil_oracles.targets.saving import save
 from counterfoil_oracles.targets.verdicts import Finding, Kind
 from counterfoil_spec import __version__
@@ -28,6 +29,7 @@ class Merged:
     rules: Counter[str] = field(default_factory=Counter)
     unsettled: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
+    after: dict[Case, float] = field(default_factory=dict)
     healed: int = 0
     seconds: float = 0.0
     steps_now: int = 0
@@ -45,6 +47,7 @@ class Merged:
             held = self.shown.get(found.case)
             if held is None or size_of(found.trace) < size_of(held.trace):
                 self.shown[found.case] = found
+                self.after.setdefault(found.case, self.seconds)
                 better.append(found)
         return better
 
@@ -67,16 +70,24 @@ def report_of(merged: Merged, checked: Checked, keep: Path) -> Report:
     identity = next((found for found in identities if found is not None), None) or Identity(
         protocol=PROTOCOL, name=checked.name, version=__version__, language="Python"
     )
-    report = Report(identity, merged.steps, seconds=merged.seconds, rules=merged.rules)
+    report = Report(identity, merged.steps, rules=merged.rules)
+    report.seconds = sum(result.seconds for result in merged.results)  # of one worker: what all runs have in common
     report.programs = sum(result.programs for result in merged.results)
     report.vectors = sum(result.vectors for result in merged.results)
     for result in merged.results:
         report.skipped.update(result.skipped)
     for case, found in _sorted(merged.shown.values()):
-        report.found[case] = _found(found, identity.name, keep)
+        report.found[case] = _found(found, identity.name, keep, merged.after[case])
         report.met[case] = max(merged.met[case], 1)
-    report.broken = "; ".join(dict.fromkeys(merged.broken)) or None
+    kept = [keep_trace("broken", decode_trace(each.breaking), keep) for each in merged.results if each.breaking]
+    words = [*_distinct(merged.broken), *(f"the program is kept in {path}" for path in dict.fromkeys(kept))]
+    report.broken = "; ".join(words) or None
     return report
+
+
+def _distinct(broken: Iterable[str]) -> list[str]:
+    """How units broke, each way once, with the first unit that did."""
+    return list({words.partition(": ")[2]: words for words in reversed(list(broken))}.values())[::-1]
 
 
 def _sorted(shown: Iterable[Shown]) -> list[tuple[Case, Shown]]:
@@ -84,8 +95,8 @@ def _sorted(shown: Iterable[Shown]) -> list[tuple[Case, Shown]]:
     return sorted(((each.case, each) for each in shown), key=lambda each: (each[0][1] or "", each[0][0]))
 
 
-def _found(shown: Shown, name: str, keep: Path) -> Found:
+def _found(shown: Shown, name: str, keep: Path, after: float) -> Found:
     command = msgspec.json.decode(shown.command, type=Command)
     finding = Finding(Kind[shown.kind], command, shown.case[1], shown.words)
     trace = decode_trace(shown.trace)
-    return Found(finding, trace, save(trace, finding, name, keep), 0.0)
+    return Found(finding, trace, save(trace, finding, name, keep), after)

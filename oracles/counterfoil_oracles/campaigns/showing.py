@@ -1,4 +1,4 @@
-"""A campaign as text: a live line on a terminal, and the report at its end."""
+"""A campaign as text: a live line on a terminal, and what the report of a check does not say."""
 
 from __future__ import annotations
 
@@ -7,10 +7,6 @@ from typing import TextIO
 
 from counterfoil_oracles.campaigns.driving import State
 from counterfoil_oracles.campaigns.merging import Merged
-from counterfoil_oracles.failures import reproduce
-from counterfoil_oracles.targets import known
-from counterfoil_oracles.targets.campaign import Report
-from counterfoil_oracles.targets.reports.text import finding_lines, known_lines
 
 
 class LiveView:
@@ -44,28 +40,12 @@ def line(state: State) -> str:
     )
 
 
-def text(report: Report, merged: Merged, verdicts: known.Verdicts, is_half: bool) -> str:
-    """The whole report."""
-    identity = report.identity
+def said(merged: Merged) -> list[str]:
+    """What a campaign has to say beside the report of a check."""
     lines = [
-        f"{identity.name} {identity.version} ({identity.language})",
-        f"{merged.steps_now} steps in {merged.seconds:.1f} s ({merged.rate:.0f} a second)",
-        f"the campaign so far: {len(merged.results)} units, {report.vectors} vectors, {report.programs} programs, "
-        f"{report.steps} steps; {len(report.rules)} rules refused something",
+        f"{merged.steps_now} steps in {merged.seconds:.1f} s ({merged.rate:.0f} a second) in this run; "
+        f"{len(merged.results)} units so far"
     ]
     if merged.healed:
         lines.append(f"{merged.healed} known findings are healed")
-    if report.skipped:
-        lines.append("skipped: " + ", ".join(f"{name} {count}" for name, count in report.skipped.most_common(8)))
-    for found in verdicts.new:
-        told = finding_lines(found, report.met[found.finding.case, found.finding.rule])
-        told[0] = told[0].replace(", first after 0.0 s", "")
-        if is_half and found.path is not None:
-            told[-1] = f"  {reproduce(found.path)}"
-        lines += ["", *told]
-    lines += known_lines(verdicts)
-    lines += [f"NO VERDICT {words}" for words in merged.unsettled]
-    lines += [f"harness broken: {words}" for words in dict.fromkeys(merged.broken)]
-    if not report.found and report.broken is None and report.steps:
-        lines.append("no divergence")
-    return "\n".join(lines) + "\n"
+    return lines + [f"NO VERDICT {words}" for words in merged.unsettled]

@@ -107,6 +107,24 @@ class FileJournal:
         os.close(self._file)
 
 
+class MemoryJournal:
+    """A list, for what need not be resumed."""
+
+    def __init__(self) -> None:
+        self._written: list[bytes] = []
+
+    def lines(self) -> Iterator[bytes]:
+        """All lines so far."""
+        yield from self._written
+
+    def append(self, line: bytes) -> None:
+        """One more entry."""
+        self._written.append(line)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
 class RedisJournal:
     """A list in Redis. Only one driver may run a campaign of that name at a time; nothing here enforces it."""
 

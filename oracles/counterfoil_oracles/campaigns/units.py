@@ -24,7 +24,9 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     target: str | None = None
     program: tuple[str, ...] = ()
     in_process: bool = False
+    validated: bool = False
     reply_seconds: float = 10.0
+    memory_bytes: int = 4 << 30
     profile: Profile = msgspec.field(default_factory=Profile)
     mapper: tuple[tuple[str, str, str | None], ...] = ()
     rules: tuple[str, ...] = ()
@@ -71,7 +73,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What came of a unit. ``met``: each case with how often; ``healed``: traces that show nothing any more."""
+    """What came of a unit. ``met``: each case with how often; ``healed``: traces that show nothing any more;
+    ``breaking``: the trace under which the harness broke."""
 
     steps: int = 0
     programs: int = 0
@@ -84,6 +87,7 @@ class Result(msgspec.Struct, kw_only=True, omit_defaults=True):
     healed: list[bytes] = []
     identity: Identity | None = None
     broken: str | None = None
+    breaking: bytes = b""
 
 
 def digest(*parts: Any) -> str:

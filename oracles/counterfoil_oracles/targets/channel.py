@@ -66,19 +66,31 @@ class Channel:
 
     def _send(self, left: memoryview, deadline: float) -> None:
         """Write it all, reading meanwhile: a target that answers before it has read must not stop both."""
-        with selectors.DefaultSelector() as writable:
-            writable.register(self._sending, selectors.EVENT_WRITE)
+        self._expect_room(True)
+        try:
             while left:
                 self._check(deadline)
-                self._take(0)
-                if not writable.select(max(0.0, min(deadline - time.monotonic(), 0.1))):
-                    continue
-                try:
-                    left = left[os.write(self._sending, left[:_CHUNK]) :]
-                except BlockingIOError:
-                    continue
-                except ConnectionError:
-                    raise self.broken(self._why() or "it closed its input") from None
+                if self._take(max(0.0, deadline - time.monotonic())):
+                    left = left[self._written(left[:_CHUNK]) :]
+        finally:
+            self._expect_room(False)
+
+    def _expect_room(self, wanted: bool) -> None:
+        """Wait for room to write too, or no longer; a socket is written to and read from by one descriptor."""
+        if self._sending == self._receiving:
+            self._selector.modify(self._sending, selectors.EVENT_READ | (selectors.EVENT_WRITE if wanted else 0))
+        elif wanted:
+            self._selector.register(self._sending, selectors.EVENT_WRITE)
+        else:
+            self._selector.unregister(self._sending)
+
+    def _written(self, data: memoryview) -> int:
+        try:
+            return os.write(self._sending, data)
+        except BlockingIOError:
+            return 0
+        except ConnectionError:
+            raise self.broken(self._why() or "it closed its input") from None
 
     def _read(self, deadline: float) -> None:
         self._check(deadline)
@@ -88,20 +100,27 @@ class Channel:
         if time.monotonic() >= deadline:
             raise self.broken(f"no reply within {self._bounds.seconds:g} s")
 
-    def _take(self, seconds: float) -> None:
-        for key, _ in self._selector.select(seconds):
-            data = self._chunk(int(key.fd))
-            if key.fd == self._receiving:
-                if not data:
-                    raise self.broken(self._why() or "it closed its output")
-                self._waiting += data
-                if len(self._waiting) > self._bounds.reply_bytes:
-                    raise self.broken(f"its reply is longer than {self._bounds.reply_bytes} bytes")
-            elif data:
-                self.said += data
-                del self.said[: max(0, len(self.said) - self._bounds.error_bytes)]
-            else:
-                self._selector.unregister(key.fd)
+    def _take(self, seconds: float) -> bool:
+        """Take what is there to be read, waiting so long for anything; whether there is room to write."""
+        has_room = False
+        for key, events in self._selector.select(seconds):
+            has_room = has_room or bool(events & selectors.EVENT_WRITE)
+            if events & selectors.EVENT_READ:
+                self._heard(int(key.fd), self._chunk(int(key.fd)))
+        return has_room
+
+    def _heard(self, descriptor: int, data: bytes) -> None:
+        if descriptor == self._receiving:
+            if not data:
+                raise self.broken(self._why() or "it closed its output")
+            self._waiting += data
+            if len(self._waiting) > self._bounds.reply_bytes:
+                raise self.broken(f"its reply is longer than {self._bounds.reply_bytes} bytes")
+        elif data:
+            self.said += data
+            del self.said[: max(0, len(self.said) - self._bounds.error_bytes)]
+        else:
+            self._selector.unregister(descriptor)
 
     def _chunk(self, descriptor: int) -> bytes:
         try:

@@ -121,6 +121,8 @@ class Adapter:
     patterns: Sequence[tuple[str, str, str]] = ()
     makes: frozenset[str] = frozenset()
     may_make: frozenset[str] = frozenset()
+    script: Any = None
+    """How its commands are written in the library's own words (``targets.scripts.script.Script``), for snippets."""
 
     def __init__(self) -> None:
         self.names: dict[str, Any] = {}

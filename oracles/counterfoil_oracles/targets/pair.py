@@ -35,9 +35,11 @@ WAIT: Final = "buffer.wait"
 
 _FRESH: Final = frozenset({"buffer", "empty", "host_array"})
 _DTYPES: Final = frozenset({"dtype", "cast"})
-_READS: Final = frozenset(
+READS: Final = frozenset(
     {"array.to_values", "array.get", "array.reading", "array.export", "buffer.bytes", "buffer.export"}
 )
+"""Commands whose value is what memory holds."""
+
 
 
 class Skip(Exception):
@@ -45,13 +47,15 @@ class Skip(Exception):
 
 
 class TargetPair:
-    """``step`` runs one command on both, ``finding`` tells how they part; ``skipped`` counts what nobody ran."""
+    """``step`` runs one command on both, ``finding`` tells how they part; ``skipped`` counts what nobody ran, ``asked``
+    is what the target was asked to do."""
 
     def __init__(self, reference: Any, target: Target, profile: Profile, mapper: Mapper | None = None) -> None:
         self.reference = Driver(reference)
         self.target = target
         self.profile = profile
         self.skipped: Counter[str] = Counter()
+        self.asked: list[Command] = []
         self._mapper = mapper or Mapper()
         self._commands = frozenset(target.identity.commands)
         self._dtypes = frozenset(target.identity.dtypes)
@@ -61,6 +65,7 @@ class TargetPair:
     def step(self, command: Command) -> tuple[Outcome, Finding | None]:
         """The reference's outcome, and how the target parts from it. Raises Skip where nobody ran it."""
         self._check_done(command)
+        self.asked.append(command)
         [actual] = self._ask(command)
         if isinstance(actual, Skipped):
             self.skipped[command.do] += 1
@@ -113,7 +118,7 @@ class TargetPair:
 
     def _reads_anything(self, command: Command) -> bool:
         """Whether a command looks at fresh memory, of which nobody said what it holds."""
-        if command.do not in _READS:
+        if command.do not in READS:
             return False
         things = [self.reference.names.get(name) for name in references(command.args)]
         return any(id(_memory(thing)) in self._unspecified for thing in things if thing is not None)
@@ -135,11 +140,11 @@ class TargetPair:
         why = None
         if command.do not in self._commands:
             why = f"the target has no {command.do}"
-        elif any(value not in self._dtypes for value in _dtypes(command.args)):
+        elif any(value not in self._dtypes for value in dtypes_of(command.args)):
             why = "the target lacks a dtype of it"
         elif any(name not in self.reference.names for name in references(command.args)):
             why = "it names what was never made"
-        elif "odd" not in self._commands and _is_odd(command.args):
+        elif "odd" not in self._commands and is_odd(command.args):
             why = "it takes arguments of its own types only"
         else:
             why = outside(command, self.profile, self.reference.names)
@@ -224,23 +229,24 @@ def _declines(command: Command, outcome: TargetOutcome) -> bool:
     return isinstance(outcome, Value) and rule_of_outcome(command, Returned(outcome.value)) == DECLINED
 
 
-def _dtypes(data: Any) -> Iterator[str]:
+def dtypes_of(data: Any) -> Iterator[str]:
     """The names of dtypes in arguments, at any depth."""
     if isinstance(data, list):
         for entry in data:
-            yield from _dtypes(entry)
+            yield from dtypes_of(entry)
     elif isinstance(data, dict):
         for key, value in data.items():
             if key in _DTYPES and isinstance(value, str):
                 yield value
             else:
-                yield from _dtypes(value)
+                yield from dtypes_of(value)
 
 
-def _is_odd(data: Any) -> bool:
+def is_odd(data: Any) -> bool:
+    """Whether arguments hold one that no caller should pass."""
     if isinstance(data, dict):
-        return data.keys() == {"odd"} or any(_is_odd(value) for value in data.values())
-    return isinstance(data, list) and any(_is_odd(entry) for entry in data)
+        return data.keys() == {"odd"} or any(is_odd(value) for value in data.values())
+    return isinstance(data, list) and any(is_odd(entry) for entry in data)
 
 
 def is_readable(thing: Any) -> bool:

@@ -98,3 +98,20 @@ def run_program(
             return len(program.steps)
         finally:
             pair.close()
+
+
+def first_finding(
+    pair: TargetPair, commands: Sequence[Command], observe: Callable[[Command, Outcome], None] | None = None
+) -> tuple[Finding, int] | None:
+    """The first finding that commands show, and at which of them; what nobody runs is passed over."""
+    for at, command in enumerate(commands):
+        try:
+            outcome, finding = pair.step(command)
+        except Skip:
+            continue
+        if observe is not None:
+            observe(command, outcome)
+        if finding is not None:
+            return finding, at
+    last = pair.look()
+    return None if last is None else (last, len(commands) - 1)

@@ -6,6 +6,7 @@ traces under tests/traces, an installation beside this module.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -18,8 +19,13 @@ _PLACES: Final = (_HERE.parent / "traces", _HERE.parents[3] / "tests" / "traces"
 ROOMS: Final = ("arrays", "pairs", "contexts", "gradients", "defects")
 
 
-def named() -> Iterator[tuple[str, Trace]]:
+@functools.cache
+def named() -> tuple[tuple[str, Trace], ...]:
     """Every vector with its name, in a fixed order: the traces, then the boundary programs."""
+    return tuple(_named())
+
+
+def _named() -> Iterator[tuple[str, Trace]]:
     place = next((place for place in _PLACES if place.is_dir()), None)
     for room in ROOMS if place is not None else ():
         assert place is not None

@@ -39,6 +39,7 @@ _PATTERNS: Final = (
     ("array.set", r"too many indices", "arrays/index-rank"),
     ("array.set", r"read-only", "memory/read-only"),
     ("array.get", r"int too large", "arrays/index-range"),
+    ("array.set", r"^OverflowError: index: ", "arrays/index-range"),
     ("submit_fill", r"Python integer -?\d+ out of bounds", "arguments/integer-range"),
     ("buffer", r"negative dimensions", "memory/negative-size"),
     ("", r"Python integer -?\d+ out of bounds for|int too (large|big) to convert", "dtypes/value-range"),
@@ -165,7 +166,10 @@ class NumPy(Adapter):
 
     @command("array.set")
     def set(self, array: Held, index: list[int], value: Any) -> None:
-        array.array[tuple(index)] = value
+        try:
+            array.array[tuple(index)] = value
+        except OverflowError as error:
+            raise OverflowError(f"index: {error}" if strided.is_past_words(index) else str(error)) from error
 
     @command("array.to_values")
     def to_values(self, array: Held) -> Any:

@@ -91,6 +91,11 @@ def element(found: dict[str, Any], shape: Sequence[int]) -> dict[str, Any]:
     return found if len(shape) else {**found, "bits": found["bits"][0]}
 
 
+def is_past_words(index: Sequence[int]) -> bool:
+    """Whether an entry of an index has more than 64 bits: what overflows is then not the value."""
+    return max(map(abs, index), default=0) >= 1 << 63
+
+
 def slices(ranges: Sequence[Sequence[int]]) -> tuple[slice, ...]:
     """A Slice move's ranges as Python's slices: start, count, step."""
     found = []

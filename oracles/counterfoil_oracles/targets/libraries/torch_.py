@@ -15,7 +15,7 @@ from counterfoil_oracles.targets.inprocess import Adapter, command
 from counterfoil_oracles.targets.libraries import strided
 from counterfoil_oracles.targets.libraries.strided import Held, Strides
 from counterfoil_spec.kernels import ARITIES, KERNELS
-from counterfoil_spec.protocol import TargetOutcome, TargetStep
+from counterfoil_spec.protocol import Refusal, Skipped, TargetOutcome, TargetStep
 
 _DTYPES: Final[dict[str, torch.dtype]] = {
     "float64": torch.float64, "float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16,
@@ -51,12 +51,12 @@ _PATTERNS: Final = (
     ("array.get", r"too many indices", "arrays/index-rank"),
     ("array.set", r"too many indices", "arrays/index-rank"),
     ("", r"cannot be converted to type \S+ without overflow: .*j|complex to|from complex", "dtypes/value-type"),
-    ("", r"cannot be converted to type|can't convert negative int|int too large|Overflow when unpacking", "dtypes/value-range"),
+    ("", r"cannot be converted to type|can't convert negative int|int too (large|big)|Overflow when unpacking", "dtypes/value-range"),
     ("buffer", r"must be non-negative|negative dimension|non-negative", "memory/negative-size"),
-    ("", r"negative dimension|Dimension size must be non-negative", "layouts/negative-extent"),
+    ("", r"negative dimension|invalid shape dimension|Dimension size must be non-negative", "layouts/negative-extent"),
     ("", r"calculation overflowed|can't allocate memory|multiplication overflow", "memory/exhausted"),
     ("from_values", r"is invalid for input of size|only one dimension can be inferred", "arrays/values-count"),
-    ("from_values", r"must be real number|can't convert|cannot be", "dtypes/value-type"),
+    ("from_values", r"must be real number|can't convert|cannot be|integer is required", "dtypes/value-type"),
     ("array.move", r"Dimension out of range", "moves/permute-axis"),
     ("array.move", r"window: .*out of range", "moves/window-axis"),
     ("array.move", r"does not match the length of the desired", "moves/permute-length"),
@@ -75,7 +75,7 @@ _PATTERNS: Final = (
     ("transfer", r"more than one element of the written-to", "arrays/repeated"),
     ("kernel", r"more than one element of the written-to", "door/repeated-elements"),
     ("kernel", r"some elements of the input tensor and the written-to", "door/overlapping"),
-    ("kernel", r"can't be cast|[Ee]xpected .*dtype|scalar type|data type|same dtype|Found dtype|not supported|not implemented",
+    ("kernel", r"can't be cast|[Ee]xpected .*dtype|scalar type|data type|same dtype|Found dtype|out type to be|not supported|not implemented",
      "door/wrong-dtype"),
     ("kernel", r"must match the size|cannot be multiplied|Dimension out of range|dim \d+ appears|shape|size|empty",
      "door/shape-mismatch"),
@@ -101,7 +101,9 @@ class Torch(Adapter):
         """One step. Warnings are no refusals: the work is done all the same."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return super().run(step)
+            outcome = super().run(step)
+        lacks = isinstance(outcome, Refusal) and "does not support" in (outcome.message or "")
+        return Skipped(f"torch has none: {outcome}") if lacks else outcome
 
     # --- memory and layouts ------------------------------------------------------------------------------------------
 
@@ -210,7 +212,7 @@ def _fresh(array: Any) -> Held:
 
 def _bits(array: Any) -> dict[str, Any]:
     dtype = _NAMES[array.dtype]
-    flat = array.detach().contiguous().reshape(-1)
+    flat = array.detach().clone(memory_format=torch.contiguous_format).reshape(-1)  # numpy() marks what it shows
     pairs = torch.view_as_real(flat.resolve_conj()) if array.is_complex() else flat
     words = pairs.view(_WORDS[pairs.itemsize]).numpy()
     return strided.bits_of(words.view(np.complex64 if dtype == "complex64" else np.complex128) if array.is_complex()

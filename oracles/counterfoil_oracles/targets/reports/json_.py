@@ -50,5 +50,6 @@ def _finding(found: Found, report: Report) -> dict[str, Any]:
         "met": report.met[finding.case, finding.rule],
         "after_seconds": round(found.after, 3),
         "path": None if found.path is None else str(found.path),
+        "snippet": None if found.snippet is None else str(found.snippet),
         "trace": [json.loads(line) for line in encode_trace(found.trace).splitlines()],
     }

@@ -7,11 +7,13 @@ from xml.etree import ElementTree
 from counterfoil_oracles.targets.campaign import Report
 from counterfoil_oracles.targets.known import Verdicts
 from counterfoil_oracles.targets.reports.text import program_lines
+from counterfoil_oracles.targets.target import legible
 
 
 def render(report: Report, verdicts: Verdicts) -> str:
     """One suite: findings are failures, a broken harness is an error, rules met without a finding pass."""
-    suite = ElementTree.Element("testsuite", name=f"counterfoil: {report.identity.name}", time=f"{report.seconds:.3f}")
+    name = legible(report.identity.name, 80)
+    suite = ElementTree.Element("testsuite", name=f"counterfoil: {name}", time=f"{report.seconds:.3f}")
     broken_rules = {found.finding.rule for found in verdicts.new}
     for found in verdicts.new:
         finding = found.finding

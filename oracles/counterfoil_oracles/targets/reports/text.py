@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from counterfoil_oracles.targets.campaign import Found, Report
 from counterfoil_oracles.targets.known import Known, Verdicts
+from counterfoil_oracles.targets.target import legible
 from counterfoil_spec.rules import registry
 
 
 def render(report: Report, verdicts: Verdicts) -> str:
     """The counts, then each finding with its program, then what the known differences say."""
-    identity = report.identity
+    identity = spoken(report)
     rate = report.steps / report.seconds if report.seconds else 0.0
     lines = [
-        f"{identity.name} {identity.version} ({identity.language})",
+        identity,
         f"{report.steps} steps in {report.seconds:.1f} s ({rate:.0f} a second): {report.vectors} vectors, "
         f"{report.programs} programs; {len(report.rules)} rules refused something",
     ]
@@ -23,9 +24,16 @@ def render(report: Report, verdicts: Verdicts) -> str:
     for found in verdicts.new:
         lines += ["", *finding_lines(found, report.met[found.finding.case, found.finding.rule])]
     lines += known_lines(verdicts)
+    lines += [f"not written: {each}" for each in report.unwritten]
     if report.broken is not None:
         lines += ["", f"harness broken: {report.broken}"]
     return "\n".join(lines) + "\n"
+
+
+def spoken(report: Report) -> str:
+    """Who answered, in words of its own."""
+    identity = report.identity
+    return legible(f"{identity.name} {identity.version} ({identity.language})", 200)
 
 
 def finding_lines(found: Found, met: int) -> list[str]:
@@ -38,6 +46,8 @@ def finding_lines(found: Found, met: int) -> list[str]:
     lines += [f"    {line}" for line in program_lines(found)]
     if found.path is not None:
         lines += [f"  reproduce: counterfoil replay --target TARGET {found.path}"]
+    if found.snippet is not None:
+        lines += [f"  on its own: {found.snippet}"]
     return lines
 
 

@@ -1,0 +1,154 @@
+"""How NumPy's programs are written."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from counterfoil_oracles.targets.scripts.script import Arguments, NotWritten, Script, identifier, literal
+
+_HEAD: Final = """
+import warnings
+
+import numpy as np
+
+warnings.simplefilter("ignore")
+
+
+def bits(x):
+    x = np.ascontiguousarray(x)
+    data, width = x.tobytes(), x.itemsize
+    return [data[at : at + width][::-1].hex() for at in range(0, len(data), width)]
+
+
+def memory(x):
+    while isinstance(x.base, np.ndarray):
+        x = x.base
+    return x.reshape(-1).view(np.uint8)
+
+
+def placed(layout, dtype, buffer):
+    (shape, strides, offset), width = layout, np.dtype(dtype).itemsize
+    return np.ndarray(shape, dtype, memory(buffer), offset * width, [stride * width for stride in strides])
+
+"""
+
+_UNARY: Final = {
+    "neg": "negative", "recip": "reciprocal", "abs": "abs", "sign": "sign", "sqrt": "sqrt", "floor": "floor",
+    "ceil": "ceil", "round": "rint", "trunc": "trunc", "exp": "exp", "exp2": "exp2", "log": "log", "log2": "log2",
+    "log1p": "log1p", "expm1": "expm1", "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos":
+    "arccos", "atan": "arctan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
+}  # fmt: skip
+_BINARY: Final = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "fdiv": "divide", "mod": "fmod", "pow": "power", "atan2":
+    "arctan2", "maximum": "maximum", "minimum": "minimum", "bitwise_and": "bitwise_and", "bitwise_or":
+    "bitwise_or", "bitwise_xor": "bitwise_xor", "equal": "equal", "not_equal": "not_equal", "less": "less",
+    "less_equal": "less_equal", "matmul": "matmul",
+}  # fmt: skip
+
+
+def _ufunc(function: str) -> Any:
+    def text(args: Arguments) -> str:
+        sources = ", ".join(literal(source) for source in args["sources"])
+        return f"np.{function}({sources}, out={literal(args['dst'])})"
+
+    return text
+
+
+def _reduction(function: str) -> Any:
+    def text(args: Arguments) -> str:
+        axes = ", ".join(f"{axis}" for axis in args["axes"])
+        return f"np.{function}({literal(args['sources'][0])}, axis=({axes},), out={literal(args['dst'])})"
+
+    return text
+
+
+def _place(function: str) -> Any:
+    def text(args: Arguments) -> str:
+        if len(args["axes"]) != 1:
+            raise NotWritten(f"{function} over several axes")
+        return f"np.{function}({literal(args['sources'][0])}, axis={args['axes'][0]}, out={literal(args['dst'])})"
+
+    return text
+
+
+def _copy(casting: str) -> Any:
+    return lambda args: f'np.copyto({literal(args["dst"])}, {literal(args["sources"][0])}, casting="{casting}")'
+
+
+def _move(args: Arguments) -> str:
+    array = literal(args["array"])
+    match args["move"]:
+        case {"reshape": shape}:
+            return f"{array}.reshape({literal(shape)}, copy=False)"
+        case {"broadcast": shape}:
+            return f"np.broadcast_to({array}, {literal(shape)})"
+        case {"permute": axes}:
+            return f"{array}.transpose({literal(axes)})"
+        case {"slice": ranges}:
+            return f"{array}[{', '.join(_slice(*entry) for entry in ranges)},]" if ranges else f"{array}[()]"
+    raise NotWritten("windows")
+
+
+def _slice(start: int, count: int, step: int) -> str:
+    stop = start + count * step
+    return f"{start}:{stop if stop >= 0 else ''}:{step}"
+
+
+def _dtyped(template: str) -> Any:
+    """A template with the dtype as NumPy's."""
+
+    def text(args: Arguments) -> str:
+        name = args["dtype"]
+        dtype = f"np.{name}_" if name == "bool" else f"np.{name}"
+        return template.format_map({**{key: literal(value) for key, value in args.items()}, "dtype": dtype})
+
+    return text
+
+
+def _index(args: Arguments) -> str:
+    return f"{literal(args['array'])}[{', '.join(str(at) for at in args['index']) or '()'}]"
+
+
+def _contiguous(args: Arguments) -> str:
+    strides = [1]
+    for extent in reversed(args["shape"][1:]):
+        strides.insert(0, strides[0] * extent)
+    return f"({args['shape']}, {strides[: len(args['shape'])]}, 0)"
+
+
+SCRIPT: Final = Script(
+    head=_HEAD,
+    templates={
+        "host": "",
+        "buffer": "np.zeros({nbytes}, np.uint8)",
+        "buffer.view": lambda args: f"{literal(args['buffer'])}[{args['first']} : {args['first'] + args['nbytes']}]",
+        "submit_fill": "memory({buffer})[...] = {byte}",
+        "buffer.wait": "",
+        "layout": lambda args: (
+            f"({literal(args['shape'])}, {literal(args['strides'])}, {literal(args.get('offset', 0))})"
+        ),
+        "layout.contiguous": _contiguous,
+        "array": _dtyped("placed({layout}, {dtype}, {buffer})"),
+        "empty": _dtyped("np.zeros({shape}, {dtype})"),
+        "host_array": _dtyped("np.zeros({shape}, {dtype})"),
+        "from_values": _dtyped("np.array({values}, {dtype}).reshape({shape})"),
+        "array.move": _move,
+        "array.bitcast": _dtyped("{array}.view({dtype})"),
+        "array.get": _index,
+        "array.set": lambda args: f"{_index(args)} = {literal(args['value'])}",
+        "array.to_values": "{array}",
+        "array.copy": "{array}.copy()",
+        "transfer": 'np.copyto({dst}, {src}, casting="no")',
+    },
+    kernels={
+        **{name: _ufunc(function) for name, function in (_UNARY | _BINARY).items()},
+        **{name: _reduction(name) for name in ("sum", "prod", "max", "min", "mean")},
+        **{name: _place(name) for name in ("argmax", "argmin")},
+        "cumsum": lambda args: (
+            f"np.cumsum({literal(args['sources'][0])}, axis={args['axis']}, out={identifier(args['dst']['ref'])})"
+        ),
+        "copy": _copy("no"),
+        "cast": _copy("unsafe"),
+        "fill": "{dst}[...] = {value}",
+    },
+)

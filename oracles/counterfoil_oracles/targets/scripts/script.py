@@ -1,0 +1,133 @@
+"""Writing a finding as a Python script of a library's own calls: how each command is written is said by the adapter.
+
+The script ends with exit code 1 where it shows the finding again, with 0 where it does not.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from counterfoil_oracles.targets.verdicts import Finding
+from counterfoil_spec.commands import Command, Trace, decode_number
+from counterfoil_spec.protocol import Value
+from counterfoil_spec.rules import registry
+
+Arguments = Mapping[str, Any]
+Template = str | Callable[[Arguments], str]
+
+_READS: Final = ("array.to_values", "array.get")
+
+
+class NotWritten(Exception):
+    """No template says how a command is written."""
+
+
+@dataclass(frozen=True)
+class Script:
+    """How a library's programs are written.
+
+    ``templates``: for each command the Python expression or statement: a format string over the arguments, which come
+    as Python text, or a function of them that gives the text; "" for a command of which nothing is written. ``kernels``
+    the same by a kernel's name, over ``dst``, ``sources`` joined by commas, and the parameters. ``head``: the imports,
+    and ``bits(x)``, which gives an array's elements as the protocol writes them.
+    """
+
+    head: str
+    templates: Mapping[str, Template]
+    kernels: Mapping[str, Template] = field(default_factory=dict)
+    refusals: str = "Exception"
+
+
+def written(script: Script, trace: Trace, finding: Finding) -> str:
+    """The script; NotWritten where a command has no template, or what was seen cannot be seen from a script."""
+    lines = [line for step in trace.steps[:-1] if (line := _line(script, step.command))]
+    last = trace.steps[-1].command
+    title = textwrap.wrap(f"{finding.case}: {finding.words}", 110)
+    doc = "\n".join(f"# {line}" for line in [*title, "# exit code 1: it shows itself again; 0: it does not"])
+    return "\n".join([doc, script.head, *lines, "", *_shown(script, last, finding)]) + "\n"
+
+
+def _shown(script: Script, last: Command, finding: Finding) -> Sequence[str]:
+    """The last lines: the step at fault, and whether it shows what was seen."""
+    seen = finding.seen
+    if isinstance(seen, Value) and _is_elements(seen.value):
+        return _elements(script, last, finding, seen.value)
+    if isinstance(seen, Value) and finding.rule is None:
+        raise NotWritten(f"what {last.do} answers")
+    accepted = isinstance(seen, Value)
+    statement = registry()[finding.rule].statement if finding.rule is not None and accepted else finding.words
+    told = f"accepted, and refused it should be: {finding.rule}: {statement}" if accepted else f"refused: {statement}"
+    return [
+        "try:",
+        f"    {_line(script, last)}",
+        f"except {script.refusals} as error:",
+        '    print(f"{type(error).__name__}: {error}")',
+        f"    raise SystemExit({0 if accepted else 1})",
+        f"print({told!r})" if accepted else 'print("accepted")',
+        f"raise SystemExit({1 if accepted else 0})",
+    ]
+
+
+def _is_elements(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == {"dtype", "bits"}
+
+
+def _elements(script: Script, last: Command, finding: Finding, value: Any) -> Sequence[str]:
+    """Whether an array holds again what it held."""
+    looked = finding.looked or last
+    texts = [value["bits"]] if isinstance(value["bits"], str) else value["bits"]
+    lines = [] if looked is last or last.do in _READS else [_line(script, last)]
+    return [
+        *lines,
+        f"seen = bits({_expression(script, looked)})",
+        f"print({finding.words!r})",
+        'print("seen:", seen)',
+        f"raise SystemExit(1 if seen == {texts!r} else 0)",
+    ]
+
+
+def _line(script: Script, command: Command) -> str:
+    text = _expression(script, command)
+    return f"{identifier(command.bind)} = {text}" if command.bind is not None and text else text
+
+
+def _expression(script: Script, command: Command) -> str:
+    arguments: dict[str, Any] = dict(command.args)
+    template: Template | None = script.templates.get(command.do)
+    if command.do == "kernel":
+        template = script.kernels.get(str(arguments.pop("name")))
+    if template is None:
+        raise NotWritten(command.do)
+    if callable(template):
+        return template(arguments)
+    return template.format_map({key: literal(value) for key, value in arguments.items()})
+
+
+def identifier(name: str) -> str:
+    """A name of a trace as Python's."""
+    text = re.sub(r"\W", "_", name)
+    return f"{text}_" if keyword.iskeyword(text) or text in ("np", "bits", "seen") or not text.isidentifier() else text
+
+
+def literal(value: Any) -> str:
+    """An argument as Python text."""
+    match value:
+        case {"ref": str(name)}:
+            return identifier(name)
+        case list():
+            return "[" + ", ".join(literal(entry) for entry in value) + "]"
+        case {"odd": _}:
+            raise NotWritten("an argument that no caller should pass")
+    number = decode_number(value)
+    if isinstance(number, complex):
+        return f"complex({_real(number.real)}, {_real(number.imag)})"
+    return _real(number) if isinstance(number, float) else repr(number)
+
+
+def _real(value: float) -> str:
+    return repr(value) if value - value == 0 else f'float("{value}")'

@@ -15,7 +15,7 @@ SAY := @printf '== %s\n'
 
 .DEFAULT_GOAL := help
 .PHONY: help venv native run test lint pytest exhaustive mutants soak bench sanitize tsan arm64 clean
-.PHONY: cuda-venv emulated-driver test-cuda cuda-resources test-gpu bench-gpu
+.PHONY: docs test-targets cuda-venv emulated-driver test-cuda cuda-resources test-gpu bench-gpu
 
 help:
 	@sed -n '/^# /{s/^# //;p;};/^$$/q' Makefile
@@ -28,7 +28,7 @@ $(READY): pyproject.toml fast/hatch_build.py
 	@PYTHON='$(PYTHON)' sh tools/doctor.sh
 	$(SAY) 'virtual environment in $(VENV) (the first time, a few minutes of downloads)'
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
-	@$(PIP) install --editable '.[check,dev,examples]'
+	@$(PIP) install --editable '.[check,dev,distributed,docs,examples]'
 	@touch $(READY)
 
 native: $(READY)
@@ -113,6 +113,13 @@ arm64: $(READY)
 		$(ARM64_CC) $(C_FLAGS) -static $$source build/arm64/counterfoil_core.o -o $$program -lm; \
 		if command -v qemu-aarch64 > /dev/null; then qemu-aarch64 $$program; \
 		else echo "$$program: compiled for arm64, untested (Debian: apt-get install qemu-user)"; fi; done
+
+# --- the site --------------------------------------------------------------------------------------------------------
+
+docs: native
+	$(SAY) 'docs: the site, in build/site'
+	@$(BIN)/python tools/render_reference.py
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
 
 # --- CUDA ------------------------------------------------------------------------------------------------------------
 

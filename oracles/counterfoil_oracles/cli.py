@@ -84,6 +84,8 @@ def _parser() -> argparse.ArgumentParser:
     checking.add_argument("--failures", type=int, default=1, help="stop after so many divergences (default: 1)")
     checking.add_argument("--machine", choices=check.MACHINES, help="one machine alone (default: both, in turn)")
     checking.add_argument("--engine", choices=("dask",), help="a campaign over Dask workers; it has its own --help")
+    checking.formatter_class = argparse.RawDescriptionHelpFormatter
+    checking.epilog = f"Another implementation:\n\n{command.help_text()}"
     replaying_of = subcommand("replay", _replay, "run saved traces again: FIXED, FAILED or FLAKY")
     replaying_of.add_argument("files", nargs="+", type=Path)
     replaying_of.add_argument("--target", help="another implementation in place of the fast half; see check --help")

@@ -32,6 +32,11 @@ def main(arguments: Sequence[str]) -> int:
     return common.guarded(_PROG, lambda: _checked(options, program))
 
 
+def help_text() -> str:
+    """What ``--help`` says of checking a target."""
+    return _parser().format_help()
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=_PROG, description=__doc__)
     common.add_target(parser)

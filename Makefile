@@ -121,6 +121,19 @@ docs: native
 	@$(BIN)/python tools/render_reference.py
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
 
+# --- other runtimes as targets ---------------------------------------------------------------------------------------
+
+# PyTorch's CPU build, by whatever name pip finds it: TORCH='torch --index-url https://download.pytorch.org/whl/cpu'.
+TARGETS_VENV := build/targets-venv
+TORCH ?= torch==2.13.0
+
+test-targets: native
+	$(SAY) 'test-targets: NumPy, PyTorch and JAX as targets'
+	@test -x $(TARGETS_VENV)/bin/pip || $(PYTHON) -m venv $(TARGETS_VENV)
+	@$(TARGETS_VENV)/bin/python -m pip -qq --disable-pip-version-check install $(TORCH)
+	@$(TARGETS_VENV)/bin/python -m pip -qq --disable-pip-version-check install jax==0.10.2 --editable '.[check,dev]'
+	@$(TARGETS_VENV)/bin/python -m pytest -q tests/targets/test_libraries.py
+
 # --- CUDA ------------------------------------------------------------------------------------------------------------
 
 # PyCUDA is built once, from its source, with headers from PyPI: no toolkit and no driver are needed. It stays in build/.

@@ -65,7 +65,7 @@ _PATTERNS: Final = (
     ("array.move", r"isn't a permutation", "moves/permute-repeat"),
     ("array.move", r"slice step cannot be zero", "moves/slice-step"),
     ("array.move", r"Too many indices", "moves/slice-ranges"),
-    ("kernel", r"does not accept dtype|requires .* dtype|same dtypes|must be (an )?inexact|only accept|dtype", "door/wrong-dtype"),
+    ("kernel", r"must be (an )?inexact|only accept|dtype", "door/wrong-dtype"),
     ("kernel", r"incompatible shapes|same shape|out of bounds|duplicate value|index out of range|zero-size",
      "door/shape-mismatch"),
     ("kernel", r"must have ndim|at least|empty sequence|contracting|broadcast|got shapes", "door/shape-mismatch"),
@@ -106,12 +106,11 @@ class Jax(Adapter):
 
     @command("empty")
     def empty(self, device: object, dtype: str, shape: list[int], kind: str = "device") -> Cell:
-        return self.host_array(dtype, shape)
+        return _empty(dtype, shape)
 
     @command("host_array")
     def host_array(self, dtype: str, shape: list[int]) -> Cell:
-        strided.affordable(dtype, shape)
-        return Cell(jnp.empty(shape, _DTYPES[dtype]))
+        return _empty(dtype, shape)
 
     @command("from_values")
     def from_values(self, dtype: str, shape: list[int], values: list[Any]) -> Cell:
@@ -161,6 +160,11 @@ class Jax(Adapter):
             raise NotImplementedError("destinations: a function's result has a shape and dtype of its own")
         dst.array = result
         return "DONE"
+
+
+def _empty(dtype: str, shape: list[int]) -> Cell:
+    strided.affordable(dtype, shape)
+    return Cell(jnp.empty(shape, _DTYPES[dtype]))
 
 
 def _require_unshared(cell: Cell) -> None:

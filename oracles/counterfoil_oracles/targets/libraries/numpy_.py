@@ -64,8 +64,9 @@ _PATTERNS: Final = (
     ("transfer", r"read-only", "memory/read-only"),
     ("kernel", r"read-only", "door/read-only"),
     ("kernel", r"Cannot cast|not supported|did not contain a loop", "door/wrong-dtype"),
-    ("kernel", r"broadcast|mismatch|does not match|wrong number of dim|out of bounds for array of dim", "door/shape-mismatch"),
-    ("kernel", r"not have enough dim|duplicate value in|wrong size|empty sequence|zero-size", "door/shape-mismatch"),
+    ("kernel", r"broadcast|mismatch|does not match|wrong number of dim", "door/shape-mismatch"),
+    ("kernel", r"out of bounds for array of dim|not have enough dim|duplicate value in", "door/shape-mismatch"),
+    ("kernel", r"wrong size|empty sequence|zero-size", "door/shape-mismatch"),
 )  # fmt: skip
 
 
@@ -129,16 +130,16 @@ class NumPy(Adapter):
     def array(self, dtype: str, layout: Strides, buffer: Held) -> Held:
         kind = np.dtype(NUMPY[dtype])
         strides = tuple(stride * kind.itemsize for stride in layout.strides)
-        return Held(np.ndarray(layout.shape, kind, buffer.memory, layout.offset * kind.itemsize, strides), buffer.memory)
+        offset = layout.offset * kind.itemsize
+        return Held(np.ndarray(layout.shape, kind, buffer.memory, offset, strides), buffer.memory)
 
     @command("empty")
     def empty(self, device: object, dtype: str, shape: list[int], kind: str = "device") -> Held:
-        return self.host_array(dtype, shape)
+        return _empty(dtype, shape)
 
     @command("host_array")
     def host_array(self, dtype: str, shape: list[int]) -> Held:
-        strided.affordable(dtype, shape)
-        return _fresh(np.empty(shape, NUMPY[dtype]))
+        return _empty(dtype, shape)
 
     @command("from_values")
     def from_values(self, dtype: str, shape: list[int], values: list[Any]) -> Held:
@@ -191,6 +192,11 @@ class NumPy(Adapter):
         return "DONE"
 
 
+def _empty(dtype: str, shape: list[int]) -> Held:
+    strided.affordable(dtype, shape)
+    return _fresh(np.empty(shape, NUMPY[dtype]))
+
+
 def _fresh(array: Any) -> Held:
     return Held(array, array.reshape(-1).view(np.uint8))
 
@@ -207,7 +213,7 @@ def _moved(array: Any, move: dict[str, Any]) -> Any:
             return array[strided.slices(ranges)]
         case {"window": windows} if all(step == dilation == 1 for _, _, step, dilation in windows):
             try:
-                return sliding_window_view(array, [each[1] for each in windows], [each[0] for each in windows])
+                return sliding_window_view(array, [each[1] for each in windows], tuple(each[0] for each in windows))
             except np.exceptions.AxisError as error:
                 raise ValueError(f"window: {error}") from error
     raise NotImplementedError("windows with steps or dilation")

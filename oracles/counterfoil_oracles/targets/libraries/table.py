@@ -8,6 +8,7 @@ divergence that explains them as their reason.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib.util
 import io
 import re
@@ -18,11 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from counterfoil_oracles.targets.known import Known, read, write
 from counterfoil_spec.rules import registry
 
 LIBRARIES: Final = {"numpy": "NumPy", "torch": "PyTorch", "jax": "JAX"}
 HERE: Final = Path(__file__).parent
+FIRST: Final = "a second (NumPy) or two (PyTorch, JAX)"
 KINDS: Final = {
     "silently wrong": "accepts, and what comes out is not what the program says, or reaches memory of others",
     "copes": "accepts, and does what was probably meant",
@@ -67,11 +71,8 @@ class Divergence:
 def divergences() -> list[Divergence]:
     """All of them, in the file's order."""
     tables = tomllib.loads((HERE / "divergences.toml").read_text())["divergence"]
-    return [Divergence(**{key: _stripped(value) for key, value in table.items()}) for table in tables]
-
-
-def _stripped(value: object) -> object:
-    return value.strip("\n") if isinstance(value, str) else value
+    found: list[Divergence] = msgspec.convert(tables, list[Divergence])
+    return [dataclasses.replace(each, program=each.program.strip("\n"), shows=each.shows.strip("\n")) for each in found]
 
 
 def known_file(library: str) -> Path:
@@ -101,11 +102,13 @@ def rendered() -> str:
     lines = [
         "# Findings in other runtimes",
         "",
-        "What `counterfoil check` found in NumPy, PyTorch and JAX, by rule. Each program is in the library's own words and",
-        "prints what stands beneath it; a test runs them all. Regenerate the page with",
+        "What `counterfoil check` found in NumPy, PyTorch and JAX, by rule. Programs are in the library's own words,",
+        "and print what stands beneath them; a test runs them all. Regenerate the page with",
         "`python -m counterfoil_oracles.targets.libraries.table > docs/findings.md`, the checks themselves with",
         "`counterfoil check counterfoil_oracles.targets.libraries.numpy_:target` (`torch_`, `jax_`).",
-        "Much of this is documented behaviour that its users want: the table says where the rules differ, not who is right.",
+        "Much of it is documented behaviour that its users want: it is told where the rules differ, not who is right.",
+        "",
+        f"The first of them is met within {FIRST} of the start of a check: the library's import takes the most of it.",
         "",
         *(f"- **{kind}**: {meaning}" for kind, meaning in KINDS.items()),
     ]

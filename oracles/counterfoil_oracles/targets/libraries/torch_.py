@@ -51,7 +51,8 @@ _PATTERNS: Final = (
     ("array.get", r"too many indices", "arrays/index-rank"),
     ("array.set", r"too many indices", "arrays/index-rank"),
     ("", r"cannot be converted to type \S+ without overflow: .*j|complex to|from complex", "dtypes/value-type"),
-    ("", r"cannot be converted to type|can't convert negative int|int too (large|big)|Overflow when unpacking", "dtypes/value-range"),
+    ("", r"cannot be converted to type|can't convert negative int|int too (large|big)|Overflow when unpacking",
+     "dtypes/value-range"),
     ("buffer", r"must be non-negative|negative dimension|non-negative", "memory/negative-size"),
     ("", r"negative dimension|invalid shape dimension|Dimension size must be non-negative", "layouts/negative-extent"),
     ("", r"calculation overflowed|can't allocate memory|multiplication overflow", "memory/exhausted"),
@@ -75,7 +76,9 @@ _PATTERNS: Final = (
     ("transfer", r"more than one element of the written-to", "arrays/repeated"),
     ("kernel", r"more than one element of the written-to", "door/repeated-elements"),
     ("kernel", r"some elements of the input tensor and the written-to", "door/overlapping"),
-    ("kernel", r"can't be cast|[Ee]xpected .*dtype|scalar type|data type|same dtype|Found dtype|out type to be|not supported|not implemented",
+    ("kernel", r"can't be cast|[Ee]xpected .*dtype|scalar type|data type|same dtype|Found dtype|out type to be",
+     "door/wrong-dtype"),
+    ("kernel", r"is not supported|not implemented",
      "door/wrong-dtype"),
     ("kernel", r"must match the size|cannot be multiplied|Dimension out of range|dim \d+ appears|shape|size|empty",
      "door/shape-mismatch"),
@@ -151,12 +154,11 @@ class Torch(Adapter):
 
     @command("empty")
     def empty(self, device: object, dtype: str, shape: list[int], kind: str = "device") -> Held:
-        return self.host_array(dtype, shape)
+        return _empty(dtype, shape)
 
     @command("host_array")
     def host_array(self, dtype: str, shape: list[int]) -> Held:
-        strided.affordable(dtype, shape)
-        return _fresh(torch.empty(shape, dtype=_DTYPES[dtype]))
+        return _empty(dtype, shape)
 
     @command("from_values")
     def from_values(self, dtype: str, shape: list[int], values: list[Any]) -> Held:
@@ -204,6 +206,11 @@ class Torch(Adapter):
     def kernel(self, name: str, dst: Held, sources: list[Held], **parameters: Any) -> str:
         _computed(name, dst.array, [source.array for source in sources], **parameters)
         return "DONE"
+
+
+def _empty(dtype: str, shape: list[int]) -> Held:
+    strided.affordable(dtype, shape)
+    return _fresh(torch.empty(shape, dtype=_DTYPES[dtype]))
 
 
 def _fresh(array: Any) -> Held:

@@ -15,7 +15,7 @@ SAY := @printf '== %s\n'
 
 .DEFAULT_GOAL := help
 .PHONY: help venv native run test lint pytest exhaustive mutants soak bench sanitize tsan arm64 clean
-.PHONY: docs test-targets cuda-venv emulated-driver test-cuda cuda-resources test-gpu bench-gpu
+.PHONY: docs targets-venv test-targets cuda-venv emulated-driver test-cuda cuda-resources test-gpu bench-gpu
 
 help:
 	@sed -n '/^# /{s/^# //;p;};/^$$/q' Makefile
@@ -127,11 +127,14 @@ docs: native
 TARGETS_VENV := build/targets-venv
 TORCH ?= torch==2.13.0
 
-test-targets: native
-	$(SAY) 'test-targets: NumPy, PyTorch and JAX as targets'
+targets-venv: native
+	$(SAY) 'virtual environment in $(TARGETS_VENV), with PyTorch and JAX'
 	@test -x $(TARGETS_VENV)/bin/pip || $(PYTHON) -m venv $(TARGETS_VENV)
 	@$(TARGETS_VENV)/bin/python -m pip -qq --disable-pip-version-check install $(TORCH)
 	@$(TARGETS_VENV)/bin/python -m pip -qq --disable-pip-version-check install jax==0.10.2 --editable '.[check,dev]'
+
+test-targets: targets-venv
+	$(SAY) 'test-targets: NumPy, PyTorch and JAX as targets'
 	@$(TARGETS_VENV)/bin/python -m pytest -q tests/targets/test_libraries.py
 
 # --- CUDA ------------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import numpy as np
 
 import counterfoil as cf
 from benchmarks.measure import Work
+from counterfoil.cuda import compiler
 
 GENERATOR = np.random.default_rng(0)
 
@@ -74,7 +75,6 @@ def driver_host_copy(nbytes: int, to_device: bool) -> Work:
 
 def driver_launch() -> Work:
     """An empty kernel launched through the driver and waited for: what no launch can be shorter than."""
-    from counterfoil.cuda import compiler
     from pycuda import driver
 
     device = cf.cuda(0)

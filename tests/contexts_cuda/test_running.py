@@ -94,14 +94,13 @@ def test_uploads_and_reads_come_between_runs(start: cf.Context) -> None:
 
 
 def test_several_kernels_become_a_graph(start: cf.Context) -> None:
-    """The second run captures them; later runs replay, with the same values; the graph goes with the routine."""
+    """The second run captures them; later runs replay, with the same values; graph and code go with the routine."""
     gc.collect()
-    before = live_graphs(start)
+    before, objects = live_graphs(start), live_objects()
     code, x, y = several()
     context, routine = start.set_values(x, [1.0] * 200).compile(code)
     found = []
     context = context.run(routine)
-    objects = live_objects()
     for _ in range(4):
         context = context.run(routine)
         found.append(context.get_values(y))

@@ -57,7 +57,8 @@ class CudaKernel:
         if program.scratch_bytes:
             self.scratch = scratch(program.scratch_bytes)
         try:
-            self.functions = [cubins.function(device, program.text, launch.name) for launch in program.launches]
+            if program.launches:
+                self.functions = cubins.functions(device, program.text, [launch.name for launch in program.launches])
         except DriverFailed as failure:
             device.timeline.lose(words(failure))
             raise device.timeline.lost() from None

@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import threading
+import weakref
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,17 +23,34 @@ if TYPE_CHECKING:
 
 _SUFFIX: Final = ".cubin"
 
-# Devices last as long as the process.
+class Module:
+    """A loaded cubin. It is unloaded when nobody holds it any more."""
+
+    __slots__ = ("__weakref__", "module")
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+
+
+# Devices, and the kernels of arrays, last as long as the process; routines come and go with theirs.
 _loaded: dict[Cuda, dict[tuple[str, str], Function]] = {}
-_modules: dict[Cuda, dict[str, Any]] = {}
-_lock = threading.Lock()
+_modules: dict[Cuda, weakref.WeakValueDictionary[str, Module]] = {}
+_lock = threading.RLock()
 
 
 def function(device: Cuda, text: str, name: str) -> Function:
-    """The kernel ``name`` of a text, compiled and loaded where it is not yet; raises CompilerFailed."""
+    """The kernel ``name`` of a text, compiled and loaded where it is not yet, and kept; raises CompilerFailed."""
     known = _loaded.get(device)
     found = None if known is None else known.get((text, name))
     return found if found is not None else _load(device, text, name)
+
+
+def functions(device: Cuda, text: str, names: Iterable[str]) -> list[Function]:
+    """Kernels of a text, loaded as long as somebody holds one of them; raises CompilerFailed."""
+    with _lock:
+        module = _module(device, text)
+        with device.current():
+            return [Function(device, name, driver.function(module.module, name), module) for name in names]
 
 
 def loaded(device: Cuda) -> int:
@@ -51,25 +70,25 @@ def cubin(text: str, arch: str) -> bytes:
 
 def _load(device: Cuda, text: str, name: str) -> Function:
     with _lock:
-        functions = _loaded.setdefault(device, {})
-        found = functions.get((text, name))
+        kept = _loaded.setdefault(device, {})
+        found = kept.get((text, name))
         if found is None:
             module = _module(device, text)
             with device.current():
-                found = functions[text, name] = Function(device, name, driver.function(module, name))
+                found = kept[text, name] = Function(device, name, driver.function(module.module, name), module)
     return found
 
 
-def _module(device: Cuda, text: str) -> Any:
-    modules = _modules.setdefault(device, {})
+def _module(device: Cuda, text: str) -> Module:
+    modules = _modules.setdefault(device, weakref.WeakValueDictionary())
     module = modules.get(text)
     if module is None:
         made = cubin(text, device.arch)
         with device.current():
             try:
-                module = driver.module(made)
+                module = Module(driver.module(made))
             except driver.BadImage:
-                module = driver.module(_compiled(_digest(text, device.arch), text, device.arch))
+                module = Module(driver.module(_compiled(_digest(text, device.arch), text, device.arch)))
         modules[text] = module
     return module
 

@@ -19,11 +19,12 @@ THREADS: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A kernel of a loaded cubin. ``handle`` keeps the module loaded."""
+    """A kernel of a loaded cubin. ``handle`` and ``module`` keep it loaded."""
 
     device: Cuda
     name: str
     handle: Any
+    module: object
 
     def launch(self, grid: Grid, block: Grid, arguments: bytes, shared: int = 0) -> None:
         """Enqueue on the device's stream, the device being current.

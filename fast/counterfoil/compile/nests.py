@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,7 @@ from typing import Final
 
 from counterfoil.compile.buffers import offset
 from counterfoil.compile.literals import is_float, stored
-from counterfoil.compile.rewrite import accesses, entries, in_statement, replaced
+from counterfoil.compile.rewrite import accesses, entries, in_statement, replaced, with_own_iterators
 from counterfoil.compile.simplify import simplified_statement
 from counterfoil_spec.programs.loops import (
     Apply,
@@ -154,10 +155,17 @@ def separates(position: Affine, loops: Loops, besides: Iterable[LoopIterator] = 
 
 
 def items_of(segments: Iterable[Lowered]) -> list[Item]:
-    """The kernels' statements in order, nests wherever they are; a kernel whose statements share locals is one."""
+    """The kernels' statements in order, nests wherever they are; a kernel whose statements share locals is one.
+
+    Every loop has its own iterator, whatever the kernels' loops share.
+    """
+    segments = list(segments)
+    bodies = iter(with_own_iterators([statement for segment in segments for statement in segment.body]))
     found: list[Item] = []
     for segment in segments:
-        body = (If(fixed(0), fixed(1), segment.body),) if shares_locals(segment.body) else segment.body
+        body = tuple(itertools.islice(bodies, len(segment.body)))
+        if shares_locals(body):
+            body = (If(fixed(0), fixed(1), body),)
         for statement in body:
             found.extend(_items(statement))
     return found

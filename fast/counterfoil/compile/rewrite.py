@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from counterfoil_spec.programs.loops import (
     Apply,
@@ -16,6 +16,7 @@ from counterfoil_spec.programs.loops import (
     SetLocal,
     Statement,
     Store,
+    statements,
 )
 from counterfoil_spec.programs.projections import Affine, Index, affine
 from counterfoil_spec.programs.symbols import Iterator as LoopIterator
@@ -77,6 +78,38 @@ def in_statement(statement: Statement, change: Entry) -> Statement:
         case If(left, right, body):
             return If(change(left), change(right), tuple(in_statement(inner, change) for inner in body))
     return statement
+
+
+def with_own_iterators(body: Sequence[Statement]) -> tuple[Statement, ...]:
+    """The statements, every loop with an iterator that no other one has: then loops can be put in others' places."""
+    iterators = [statement.iterator for statement in statements(body) if isinstance(statement, Loop)]
+    if len(set(iterators)) == len(iterators):
+        return tuple(body)
+    return tuple(_owning(statement, {}) for statement in body)
+
+
+def _owning(statement: Statement, bound: Mapping[LoopIterator, LoopIterator]) -> Statement:
+    change = replaced(bound)
+    match statement:
+        case Loop(iterator, extent, body):
+            own = LoopIterator(iterator.label)
+            return Loop(own, extent, tuple(_owning(inner, {**bound, iterator: own}) for inner in body))
+        case If(left, right, body):
+            return If(change(left), change(right), tuple(_owning(inner, bound) for inner in body))
+        case Store(node, index, value):
+            return Store(node, in_index(index, change), _owning_in(value, bound))
+        case SetLocal(local, value):
+            return SetLocal(local, _owning_in(value, bound))
+    return statement
+
+
+def _owning_in(value: Scalar, bound: Mapping[LoopIterator, LoopIterator]) -> Scalar:
+    match value:
+        case Apply(operator, arguments):
+            return Apply(operator, tuple(_owning_in(argument, bound) for argument in arguments))
+        case Scope(local, body):
+            return Scope(local, tuple(_owning(inner, bound) for inner in body))
+    return in_scalar(value, replaced(bound))
 
 
 def evaluated(value: Apply) -> tuple[Scalar, ...]:

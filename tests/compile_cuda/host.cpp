@@ -19,6 +19,23 @@ std::vector<unsigned long long> slots;
 Barrier block;
 ucontext_t scheduler;
 unsigned current;
+int order;
+unsigned long long drawn;
+
+/* 0 to count - 1: forward (order 0), backward (1), or drawn anew (else). */
+std::vector<unsigned> turns(unsigned count) {
+    std::vector<unsigned> found(count);
+    for (unsigned i = 0; i < count; i++) {
+        unsigned place = i;
+        if (order > 1) {
+            drawn = drawn * 6364136223846793005ull + 1442695040888963407ull;
+            place = (unsigned)((drawn >> 33) % (i + 1));
+        }
+        found[i] = found[place];
+        found[place] = order == 1 ? count - 1 - i : i;
+    }
+    return found;
+}
 
 void leave() { swapcontext(&threads[current].context, &scheduler); }
 
@@ -57,8 +74,9 @@ void together(unsigned count, host_dim shape) {
         makecontext(&t.context, body, 0);
     }
     while (block.alive)
-        for (current = 0; current < count; current++)
-            if (!threads[current].done) {
+        for (unsigned turn : turns(count))
+            if (!threads[turn].done) {
+                current = turn;
                 threadIdx = threads[current].index;
                 swapcontext(&scheduler, &threads[current].context);
             }
@@ -82,13 +100,18 @@ void host_launch(host_dim grid, host_dim shape, bool waits, void (*kernel)(const
                  const unsigned long long *p) {
     parameters = p;
     work = kernel;
-    for (unsigned z = 0; z < grid.z; z++)
-        for (unsigned y = 0; y < grid.y; y++)
-            for (unsigned x = 0; x < grid.x; x++) {
-                blockIdx = {x, y, z};
-                if (waits) { together(shape.x * shape.y * shape.z, shape); continue; }
-                for (unsigned k = 0; k < shape.z; k++)
-                    for (unsigned j = 0; j < shape.y; j++)
-                        for (unsigned i = 0; i < shape.x; i++) { threadIdx = {i, j, k}; kernel(p); }
-            }
+    const unsigned count = shape.x * shape.y * shape.z;
+    for (unsigned b : turns(grid.x * grid.y * grid.z)) {
+        blockIdx = {b % grid.x, b / grid.x % grid.y, b / grid.x / grid.y};
+        if (waits) { together(count, shape); continue; }
+        for (unsigned t : turns(count)) {
+            threadIdx = {t % shape.x, t / shape.x % shape.y, t / shape.x / shape.y};
+            kernel(p);
+        }
+    }
+}
+
+extern "C" void host_order(int which) {
+    order = which;
+    drawn = (unsigned)which;
 }

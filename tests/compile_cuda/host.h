@@ -1,5 +1,6 @@
-/* What emitted kernels name, for a host compiler: blocks one after the other, the threads of one taking turns. Kernels
- * without barriers run thread after thread. Not CUDA: no speed, no races, the host's mathematics. */
+/* What emitted kernels name, for a host compiler: blocks one after the other, the threads of one taking turns, both in
+ * the order that host_order says. Kernels without barriers run thread after thread. Not CUDA: no speed, no races but
+ * those that an order shows, the host's mathematics. */
 #pragma once
 #define __global__
 #define __device__
@@ -13,6 +14,7 @@ extern "C" void __syncthreads();
 unsigned long long host_exchange(unsigned long long value, unsigned lane);
 void host_launch(host_dim grid, host_dim block, bool waits, void (*body)(const unsigned long long *), const unsigned long long *p);
 unsigned host_lane();
+extern "C" void host_order(int which);
 template <class T> T __shfl_down_sync(unsigned, T value, unsigned step) {
     unsigned long long code = 0;
     memcpy(&code, &value, sizeof value);

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from tests.compile.running import buffer
 from tests.compile.test_emission import assert_accepted
 from tests.compile_cuda.hosting import run
+from tests.compile_cuda.races import races
 from tests.programs.building import Buffers, Drawn, padded, programs
 
 import counterfoil.compile as fast
@@ -21,7 +22,10 @@ from counterfoil_spec.refusals import Refusal
 
 
 def assert_same_values(drawn: Drawn) -> None:
-    """Each routine of a lineage on equal buffers; the reference goes on with the emitted code's values (N5)."""
+    """Each routine of a lineage on equal buffers; the reference goes on with the emitted code's values (N5).
+
+    No thread of a kernel touches what another one writes.
+    """
     values = {node: padded(node, drawn.given[node]) for node in drawn.nodes}
     ours, theirs = replace(fast.NOTHING_DECIDED, inline=drawn.decisions.inline), drawn.decisions
     for routine in drawn.routines:
@@ -40,6 +44,7 @@ def assert_one(drawn: Drawn, mine: fast.Plan, other: reference.Plan, values: dic
         reference.execute(other, store, drawn.bindings)
     buffers = {node: buffer(node, values[node]) for node in mine.arguments}
     merged = None if mine.merge is None else np.array(drawn.merged, mine.merge.dtype.name)
+    assert races([mine.lowered], drawn.bindings) == []
     run(generate([mine.lowered], mine), mine, buffers, drawn.bindings, merged)
     accepts = {record.dst: record.accepts for record in records}
     for node in mine.arguments:

@@ -216,3 +216,10 @@ def test_scratch_not_needed_at_once_lies_at_one_place() -> None:
         node.require(Intent.LOCAL)
     plan = planned(*(spec("-1*i+4095->i", later, earlier) for earlier, later in itertools.pairwise(chain)))
     assert generate([plan.lowered], plan).scratch_bytes == 2 * 4096 * 4
+
+
+def test_tiles_past_an_edge_have_positions_within_it() -> None:
+    """A tile that is not full counts no position from rows that are not there, which need not fit its type."""
+    x, y, z = bound("x", (131, 64)), bound("y", (64, 128)), bound("z", (131, 128))
+    text = emitted(spec("i k, k j -> i j", z, x, y)).text
+    assert text.count("f = e < 130u ? e : 130u;") == 1

@@ -184,9 +184,11 @@ class Drawn:
 def programs(draw: st.DrawFn, routines: int = 1, loose: bool = True, merges: bool = False) -> Drawn:
     """Up to eight assignments per routine over two to six nodes, with two bounded symbols and one extent.
 
-    Half of the programs are *plain*: each step defines the whole of the next node, so that much can be inlined.
+    Half of the programs are *plain*: each step defines the whole of the next node, so that much can be inlined. In half
+    of them all assignments use the same iterators, each in another order.
     """
     plain = draw(st.booleans())
+    shared = [Iterator(label) for label in "abcd"] if draw(st.booleans()) else None
     count = draw(st.integers(4, 6)) if plain else draw(st.integers(2, 5))
     nodes = [draw(drawn_nodes(f"n{place}", plain)) for place in range(count)]
     symbols = [Symbol("s", 2), Symbol("t", 1), Symbol("e", 3, extent=True)]
@@ -198,7 +200,7 @@ def programs(draw: st.DrawFn, routines: int = 1, loose: bool = True, merges: boo
         length = draw(st.integers(1, 8))
         first = draw(st.integers(0, count - 1))
         order = [nodes[(first + place) % count] for place in range(length)] if plain else [None] * length
-        parts.append([draw(assignments(nodes, symbols, loose, merges, target)) for target in order])
+        parts.append([draw(assignments(nodes, symbols, loose, merges, target, shared)) for target in order])
     given = {node: [draw(numbers(node.dtype, loose)) for _ in range(node.size)] for node in whole}
     merged = [draw(numbers(nodes[0].dtype, False))] * math.prod(nodes[0].dims)
     preferred = frozenset(node for node in nodes if plain and draw(st.booleans()))
@@ -246,18 +248,23 @@ def numbers(dtype: Dtype, loose: bool) -> st.SearchStrategy[float]:
 
 @st.composite
 def assignments(
-    draw: st.DrawFn, nodes: Sequence[Node], symbols: Sequence[Symbol], loose: bool, merges: bool, whole: Node | None
+    draw: st.DrawFn, nodes: Sequence[Node], symbols: Sequence[Symbol], loose: bool, merges: bool, whole: Node | None,
+    shared: Sequence[Iterator] | None = None,
 ) -> Assignment:
-    """A fetch, or an accumulation with loops over the target's axes and up to two more; of ``whole``, definite."""
+    """A fetch, or an accumulation with loops over the target's axes and up to two more; of ``whole``, definite.
+
+    Its iterators are its own, or those ``shared`` with others.
+    """
     target = whole or draw(st.sampled_from(nodes))
     if draw(st.integers(0, 4)) == 0:
         return draw(fetches(target, nodes, symbols))
     names = FIRM + (LOOSE if loose and target.dtype.float_format is not None else [])
     operation = draw(st.sampled_from([name for name in names if loose or name not in FLOATS_ONLY | {"div"}]))
-    loops, index = draw(targets(target, symbols, whole is not None))
-    for place in range(draw(st.sampled_from([0, 0, 0, 1, 1, 2]))):
+    iterators = [Iterator(label) for label in "ijkl"] if shared is None else draw(st.permutations(shared))
+    loops, index = draw(targets(target, symbols, whole is not None, iterators))
+    for iterator in iterators[2 : 2 + draw(st.sampled_from([0, 0, 0, 1, 1, 2]))]:
         extent: Extent = draw(st.sampled_from([1, 2, 3, 2, 3, symbols[2]]))
-        loops.append((Iterator(f"k{place}"), extent))
+        loops.append((iterator, extent))
     operands: list[Operand] = []
     indices: list[Index] = []
     for _ in range(ARITY[operation]):
@@ -290,7 +297,7 @@ def fetches(draw: st.DrawFn, target: Node, nodes: Sequence[Node], symbols: Seque
 
 @st.composite
 def targets(
-    draw: st.DrawFn, target: Node, symbols: Sequence[Symbol], whole: bool
+    draw: st.DrawFn, target: Node, symbols: Sequence[Symbol], whole: bool, iterators: Sequence[Iterator]
 ) -> tuple[list[tuple[Iterator, Extent]], Index]:
     """Loops and the target's index: mostly one loop per axis, sometimes a part of it, a fixed place or a symbol's."""
     loops: list[tuple[Iterator, Extent]] = []
@@ -301,7 +308,7 @@ def targets(
             if whole or not extent
             else draw(st.sampled_from(["whole"] * 8 + ["fixed", "part", "symbol", "symbolic"]))
         )
-        iterator = Iterator(f"i{axis}")
+        iterator = iterators[axis]
         if kind == "fixed":
             index.append(fixed(draw(st.integers(0, extent - 1))))
         elif kind == "symbol":

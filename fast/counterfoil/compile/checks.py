@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from counterfoil.compile.views import Step
 from counterfoil_spec.limits import MAX_FILL
-from counterfoil_spec.programs.assignments import Fetch, Fill
+from counterfoil_spec.programs.assignments import Accumulate, Fetch, Fill
 from counterfoil_spec.programs.comps import by_uid
 from counterfoil_spec.programs.nodes import Node
 from counterfoil_spec.programs.projections import Affine, Index, greatest_extent
@@ -68,8 +68,10 @@ def _check_ranges(step: Step) -> None:
         _check_index(step.target, step.index, greatest, margins=False)
     elif step.row is not None:
         _check_row(step, greatest)
-    for node, index in (*step.reads, *step.merges):
-        _check_index(node, index, greatest, margins=True)
+    it = step.assignment
+    if isinstance(it, Accumulate):
+        for operand, index in zip(it.operands, it.projections.operands, strict=True):
+            _check_index(operand.node, index, greatest, margins=True)
 
 
 def _check_row(step: Step, greatest: Callable[[Iterator | Symbol], int]) -> None:

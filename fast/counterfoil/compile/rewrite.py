@@ -82,7 +82,7 @@ def in_statement(statement: Statement, change: Entry) -> Statement:
 
 def with_own_iterators(body: Sequence[Statement]) -> tuple[Statement, ...]:
     """The statements, every loop with an iterator that no other one has: then loops can be put in others' places."""
-    iterators = [statement.iterator for statement in statements(body) if isinstance(statement, Loop)]
+    iterators = [statement.iterator for statement in statements(tuple(body)) if isinstance(statement, Loop)]
     if len(set(iterators)) == len(iterators):
         return tuple(body)
     return tuple(_owning(statement, {}) for statement in body)

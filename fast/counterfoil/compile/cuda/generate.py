@@ -49,9 +49,7 @@ def _checked(segments: Sequence[Lowered], plan: Plan) -> CudaProgram:
 
 def _written(segments: Sequence[Lowered], buffers: Buffers, symbols: Sequence[Symbol]) -> CudaProgram:
     operators = CudaOperators()
-    items = elided(works_of(segments))
-    whole = [part for item in items for part in (parted(item) if isinstance(item, Work) else [item])]
-    writers = [_kernel(group, buffers, symbols, operators) for group in groups(whole)]
+    writers = [_kernel(group, buffers, symbols, operators) for group in grouped(segments)]
     margins = [_margins(node, buffers, symbols, operators) for node in buffers.scratch if node.is_padded]
     writers = _needed([*margins, *writers], buffers)
     offsets, size = arranged(_spans(buffers, writers))
@@ -60,6 +58,12 @@ def _written(segments: Sequence[Lowered], buffers: Buffers, symbols: Sequence[Sy
     launches = tuple(writer.launch(name, offsets, arguments) for name, writer in zip(names, writers, strict=True))
     texts = [writer.text(name) for name, writer in zip(names, writers, strict=True)]
     return CudaProgram("".join([HEAD, helpers(operators.used), *texts]), launches, size)
+
+
+def grouped(segments: Sequence[Lowered]) -> list[Group]:
+    """What each kernel carries out, in order; kernels that nobody needs included."""
+    items = elided(works_of(segments))
+    return groups(part for item in items for part in (parted(item) if isinstance(item, Work) else [item]))
 
 
 def _kernel(group: Group, buffers: Buffers, symbols: Sequence[Symbol], operators: CudaOperators) -> Writer:

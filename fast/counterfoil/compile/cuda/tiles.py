@@ -138,7 +138,9 @@ def _write_places(writer: Writer, operand: Operand) -> None:
     writer.line(f"{writer.index} {name}_at[{packs}];")
     writer.line("#pragma unroll")
     writer.open(f"for (u32 n = 0; n < {packs}; n++)")
-    writer.line(f"const u32 c = threadIdx.x + {BLOCK} * n, f = {operand.first} + {operand.place('c')[0]};")
+    writer.line(f"const u32 c = threadIdx.x + {BLOCK} * n, e = {operand.first} + {operand.place('c')[0]};")
+    last = points(operand.free) - 1  # positions past the edge are not read, and need not fit their type
+    writer.line(f"const u32 f = {f'e < {last}u ? e : {last}u' if operand.has_edge else 'e'};")
     writer.decompose("f", operand.free)
     inner = {iterator for iterator, _ in operand.terms}
     rest = Affine(tuple(term for term in operand.position.terms if term[1] not in inner), operand.position.offset)

@@ -87,6 +87,8 @@ unsigned host_lane() { return current % 32; }
 
 extern "C" void __syncthreads() { wait(block); }
 
+extern "C" void __syncwarp() { wait(warps[current / 32]); }
+
 unsigned long long host_exchange(unsigned long long value, unsigned lane) {
     Barrier &warp = warps[current / 32];
     slots[current] = value;

@@ -11,6 +11,7 @@
 struct host_dim { unsigned x, y, z; };
 extern host_dim threadIdx, blockIdx;
 extern "C" void __syncthreads();
+extern "C" void __syncwarp();
 unsigned long long host_exchange(unsigned long long value, unsigned lane);
 void host_launch(host_dim grid, host_dim block, bool waits, void (*body)(const unsigned long long *), const unsigned long long *p);
 unsigned host_lane();

@@ -17,11 +17,11 @@ if EMULATED:
     @pytest.fixture
     def device() -> Iterator[Device]:
         """A context on device 0, current; eager, with no failures planned. Nothing is left when it ends."""
-        EMULATOR.configure("mode=eager seed=0 fail= free=waits")
+        EMULATOR.configure("mode=eager order=forward seed=0 fail= free=waits")
         cuda.init()
         made = Device(0)
         yield made
-        EMULATOR.configure("mode=eager fail=")
+        EMULATOR.configure("mode=eager order=forward fail=")
         made.close()
 
     @pytest.fixture(params=["eager", "lazy", "shuffled"])

@@ -237,3 +237,59 @@ def test_a_kernel_without_waits_is_a_plain_loop(device: Device) -> None:
     kernel(value, block=(1024, 1, 1), grid=(1024, 1))
     assert to_host(value, 1, "u4")[0] == 1 << 20
     assert EMULATOR.pending() == 0
+
+
+ORDERS = """
+extern "C" __global__ void last(int *out) { out[0] = blockIdx.x * 64 + threadIdx.x; }
+extern "C" __global__ void turned(int *out) {
+  __shared__ int s[64];
+  s[threadIdx.x] = threadIdx.x;
+  BARRIER;
+  out[threadIdx.x] = s[63 - threadIdx.x];
+}
+"""
+
+
+def in_order(device: Device, order: str, name: str, barrier: str = "__syncthreads()") -> list[int]:
+    """What a kernel of ORDERS gives: two blocks of `last`, one of `turned`, of 64 threads."""
+    EMULATOR.configure(order)
+    out = to_device(np.zeros(64, "i4"))
+    kernel = device.kernel(ORDERS.replace("BARRIER", barrier), name)
+    kernel(out, block=(64, 1, 1), grid=(2 if name == "last" else 1, 1))
+    EMULATOR.configure("order=forward")
+    return [int(value) for value in to_host(out, 64, "i4")]
+
+
+def test_blocks_and_threads_run_in_the_order_asked_for(device: Device) -> None:
+    """The last thread of the last block, the first of the first, or any of them writes last."""
+    assert in_order(device, "order=forward", "last")[0] == 127
+    assert in_order(device, "order=reversed", "last")[0] == 0
+    assert len({in_order(device, f"order=shuffled seed={seed}", "last")[0] for seed in range(9)}) > 4
+
+
+def test_a_missing_barrier_shows_in_another_order(device: Device) -> None:
+    """With it every order gives the same; without it each leaves other elements behind."""
+    orders = ["order=forward", "order=reversed", "order=shuffled seed=1", "order=shuffled seed=2"]
+    assert all(in_order(device, order, "turned") == list(range(63, -1, -1)) for order in orders)
+    found = [in_order(device, order, "turned", "") for order in orders]
+    assert all(one != other for place, one in enumerate(found) for other in found[:place])
+
+
+def test_lanes_take_turns_in_the_order_asked_for(device: Device) -> None:
+    """Between two shuffles too: without a barrier after the second one, the order shows."""
+    text = """
+    extern "C" __global__ void f(int *out) {
+      int t = __shfl_xor_sync(~0u, threadIdx.x, 1);
+      out[0] = t;
+      out[1 + threadIdx.x] = __shfl_down_sync(~0u, t, 1);
+    }
+    """
+    seen = []
+    for order in ("forward", "reversed"):
+        EMULATOR.configure(f"order={order}")
+        out = to_device(np.zeros(33, "i4"))
+        device.kernel(text, "f")(out, block=(32, 1, 1))
+        seen.append([int(value) for value in to_host(out, 33, "i4")])
+    EMULATOR.configure("order=forward")
+    assert (seen[0][0], seen[1][0]) == (30, 1)
+    assert seen[0][1:] == seen[1][1:]

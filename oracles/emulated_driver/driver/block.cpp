@@ -1,6 +1,7 @@
 #include "block.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "fibers.h"
 
@@ -15,11 +16,12 @@ Block::Block(const Kernel &kernel, BuiltIns &built_ins, Index3 dim, const char *
     : kernel_(kernel), built_ins_(built_ins), arguments_(arguments), count_(dim.x * dim.y * dim.z) {
     threads_.resize(count_);
     order_.resize(count_);
+    lane_order_.resize(count_);
+    warp_order_.resize((count_ + 31) / 32);
     values_.resize((count_ + 31) / 32 * 32);
     results_.resize(values_.size());
     for (unsigned i = 0; i < count_; ++i) {
         threads_[i] = {nullptr, {i % dim.x, i / dim.x % dim.y, i / dim.x / dim.y}, 0, State::running};
-        order_[i] = i;
     }
 }
 
@@ -57,17 +59,32 @@ void Block::start_all() {
     }
 }
 
-bool Block::run(Settings *shuffle) {
+// Who comes first among all threads, among those of a warp, and among the warps.
+void Block::arrange(Settings &settings) {
+    Order order = settings.order_of_threads();
+    std::iota(order_.begin(), order_.end(), 0u);
+    if (order == Order::reversed) std::reverse(order_.begin(), order_.end());
+    if (order == Order::shuffled) std::shuffle(order_.begin(), order_.end(), settings.random);
+    std::vector<unsigned> filled(warp_order_.size());
+    unsigned met = 0;
+    for (unsigned thread : order_) {
+        unsigned warp = thread / 32;
+        if (filled[warp] == 0) warp_order_[met++] = warp;
+        lane_order_[warp * 32 + filled[warp]++] = thread;
+    }
+}
+
+bool Block::run(Settings &settings) {
     started_ = finished_ = fibers_ = barrier_values_ = 0;
     fresh_.clear();
     alive_.assign((count_ + 31) / 32, ~0u);
     if (count_ % 32) alive_.back() = (1u << count_ % 32) - 1;
     for (Thread &thread : threads_) thread.state = State::running;
-    if (shuffle) std::shuffle(order_.begin(), order_.end(), shuffle->random);
+    arrange(settings);
     running_block() = this;
     start_all();
     while (finished_ < count_)
-        if (!release_exchanges() && !release_barrier()) return false;
+        if (!release_exchanges() && !release_barrier(settings)) return false;
     return true;
 }
 
@@ -78,7 +95,7 @@ unsigned Block::barrier(unsigned value) {
     return barrier_result_;
 }
 
-bool Block::release_barrier() {
+bool Block::release_barrier(Settings &settings) {
     for (const Thread &thread : threads_) {
         if (thread.state == State::at_barrier || thread.state == State::done) continue;
         stuck = "some threads wait for the block and others for lanes of their warp that will not come";
@@ -87,10 +104,22 @@ bool Block::release_barrier() {
     barrier_result_ = barrier_values_;
     barrier_values_ = 0;
     // All are woken by this barrier: one that runs ahead to the next must not be woken twice.
+    Order order = settings.order_of_threads();
+    if (order == Order::shuffled) arrange(settings);
+    // Either each thread runs up to where it waits, or each warp, its shuffles done, up to the next barrier.
+    bool by_warps = order == Order::reversed || (order == Order::shuffled && settings.below(2));
     std::vector<unsigned> waiting;
-    for (unsigned thread : order_)
+    for (unsigned thread : by_warps ? lane_order_ : order_)
         if (threads_[thread].state == State::at_barrier) waiting.push_back(thread);
-    for (unsigned thread : waiting) resume(thread);
+    if (!by_warps) {
+        for (unsigned thread : waiting) resume(thread);
+        return true;
+    }
+    for (unsigned warp : warp_order_) {
+        for (unsigned thread : waiting)
+            if (thread / 32 == warp) resume(thread);
+        while (release_exchange(warp)) {}
+    }
     return true;
 }
 
@@ -104,7 +133,7 @@ uint32_t Block::exchange(uint32_t mask, uint64_t value) {
 
 bool Block::release_exchanges() {
     bool progress = false;
-    for (unsigned warp = 0; warp < alive_.size(); ++warp)
+    for (unsigned warp : warp_order_)
         while (release_exchange(warp)) progress = true;
     return progress;
 }
@@ -132,10 +161,11 @@ bool Block::release_exchange(unsigned warp) {
     if (!group) return false;
     for (unsigned lane = 0; lane < 32; ++lane)
         if (group >> lane & 1) results_[warp * 32 + lane] = values_[warp * 32 + lane];
-    for (unsigned lane = 0; lane < 32; ++lane) {
-        if (!(group >> lane & 1)) continue;
+    for (unsigned place = warp * 32; place < std::min(count_, warp * 32 + 32); ++place) {
+        unsigned thread = lane_order_[place];
+        if (!(group >> thread % 32 & 1)) continue;
         exchange_result_ = group;
-        resume(warp * 32 + lane);
+        resume(thread);
     }
     return true;
 }

@@ -13,9 +13,9 @@ class Block {
   public:
     Block(const Kernel &kernel, BuiltIns &built_ins, Index3 dim, const char *arguments);
 
-    // Runs every thread to its end. `shuffle` gives the order of starting, or null for the order of their numbers.
-    // False when threads wait for each other for ever; `stuck` says how.
-    bool run(Settings *shuffle);
+    // Runs every thread to its end, in the order that the settings say, drawn anew at every barrier of the block where
+    // it is shuffled. False when threads wait for each other for ever; `stuck` says how.
+    bool run(Settings &settings);
     const char *stuck = "";
 
     unsigned barrier(unsigned value);
@@ -33,12 +33,13 @@ class Block {
         State state;
     };
 
+    void arrange(Settings &settings);
     static void fiber_entry();
     [[noreturn]] void run_threads_in_turn();
     void resume(unsigned thread);
     void start_all();
     void yield();
-    bool release_barrier();
+    bool release_barrier(Settings &settings);
     bool release_exchanges();
     bool release_exchange(unsigned warp);
     uint32_t complete_group(unsigned warp) const;
@@ -49,7 +50,9 @@ class Block {
     unsigned count_, started_ = 0, finished_ = 0, fibers_ = 0, current_ = 0;
     void *scheduler_ = nullptr;
     std::vector<Thread> threads_;
-    std::vector<unsigned> order_;
+    std::vector<unsigned> order_;        // the threads, as they take turns
+    std::vector<unsigned> lane_order_;   // the same within each warp: the threads of warp w from 32 * w on
+    std::vector<unsigned> warp_order_;
     std::vector<uint32_t> alive_;
     std::vector<uint64_t> values_, results_;
     std::vector<const void *> fresh_;

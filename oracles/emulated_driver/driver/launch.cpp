@@ -39,27 +39,28 @@ class Grid {
         fence_ = std::min<size_t>(shared_fence_bytes, dynamic_shared_bytes - shared_bytes);
     }
 
-    // Runs the blocks before `most`; in shuffled mode in a random order, with their threads in one.
+    // Runs `most` of the blocks, in the order that the settings say, with their threads in it.
     void run(Settings &settings, uint64_t most, KernelGuard &guard) {
         uint64_t count = uint64_t{grid_.x} * grid_.y * grid_.z;
-        bool shuffled = settings.mode == Mode::shuffled;
+        Order order = settings.order_of_threads();
         uint64_t stride = 1, first = 0;
-        if (shuffled && count > 1) {
+        if (order == Order::reversed) stride = first = count - 1;
+        if (order == Order::shuffled && count > 1) {
             // i -> first + i * stride visits every block once when the stride has no divisor in common with the count.
             for (stride = 1 + settings.random() % (count - 1); std::gcd(stride, count) != 1;) ++stride;
             first = settings.random() % count;
         }
         for (uint64_t i = 0; i < std::min(count, most); ++i)
-            run_block((first + (unsigned __int128){i} * stride) % count, shuffled ? &settings : nullptr, guard);
+            run_block((first + (unsigned __int128){i} * stride) % count, settings, guard);
     }
 
   private:
-    void run_block(uint64_t number, Settings *shuffle, KernelGuard &guard) {
+    void run_block(uint64_t number, Settings &settings, KernelGuard &guard) {
         code_.built_ins->block_index = {unsigned(number % grid_.x), unsigned(number / grid_.x % grid_.y),
                                         unsigned(number / grid_.x / grid_.y)};
         memset(code_.dynamic_shared, fresh_byte, shared_bytes_);
         memset(code_.dynamic_shared + shared_bytes_, fence_byte, fence_);
-        if (!block_.run(shuffle)) guard.fail(CUDA_ERROR_LAUNCH_TIMEOUT, block_.stuck);
+        if (!block_.run(settings)) guard.fail(CUDA_ERROR_LAUNCH_TIMEOUT, block_.stuck);
         for (size_t i = 0; i < fence_; ++i)
             if (static_cast<unsigned char>(code_.dynamic_shared[shared_bytes_ + i]) != fence_byte)
                 guard.fail(CUDA_ERROR_ILLEGAL_ADDRESS, "a write beyond the dynamic shared memory");

@@ -42,7 +42,7 @@ bool sanitized() {
 }
 
 Settings::Settings() {
-    const char *const keys[] = {"mode", "seed", "devices", "memory", "protect", "free", "log", "capability", "fail"};
+    const char *const keys[] = {"mode", "order", "seed", "devices", "memory", "protect", "free", "log", "capability", "fail"};
     for (const char *key : keys) {
         std::string variable = "EMUCUDA_";
         for (const char *letter = key; *letter; ++letter) variable += char(*letter - 'a' + 'A');
@@ -83,6 +83,12 @@ bool Settings::set(const std::string &key, const std::string &value) {
         if (value == "eager") return mode = Mode::eager, true;
         if (value == "lazy") return mode = Mode::lazy, true;
         if (value == "shuffled") return mode = Mode::shuffled, true;
+        return false;
+    }
+    if (key == "order") {
+        if (value == "forward") return order = Order::forward, true;
+        if (value == "reversed") return order = Order::reversed, true;
+        if (value == "shuffled") return order = Order::shuffled, true;
         return false;
     }
     if (key == "fail") return value.empty() ? (faults_.clear(), true) : add_fault(value);

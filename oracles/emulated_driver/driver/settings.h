@@ -13,6 +13,9 @@ namespace emucuda {
 
 enum class Mode { eager, lazy, shuffled };
 
+// In which order the blocks of a launch run, and the threads of a block between two of its barriers.
+enum class Order { forward, reversed, shuffled };
+
 // `fail=NAME:N=CODE`: the N-th call of NAME answers CODE (`N+=`: that call and every later one).
 // `fail=NAME:N@CODE`: the work queued by the N-th call of NAME stops half-way with CODE when it runs.
 struct Fault {
@@ -39,11 +42,14 @@ class Settings {
 
     uint64_t calls(const std::string &name) const;
     size_t below(size_t bound) { return bound < 2 ? 0 : random() % bound; }
+    // The order of blocks and threads: shuffled mode shuffles them too.
+    Order order_of_threads() const { return mode == Mode::shuffled ? Order::shuffled : order; }
     // Shuffled mode: whether to run one more operation that nobody waits for. How often changes from time to time, from
     // never to almost always: a constant rate would leave hardly anything queued, or hardly ever run anything early.
     bool eager_now();
 
     Mode mode = Mode::eager;
+    Order order = Order::forward;
     bool protect = true, free_waits = true, log = false;
     int devices = 2, capability = 90;
     size_t memory = size_t{1} << 30;

@@ -12,6 +12,7 @@ from counterfoil.compile.cuda.elements import add_term, finish, open_threads, st
 from counterfoil.compile.cuda.strategy import COMBINED, Way, neutral
 from counterfoil.compile.cuda.work import Work
 from counterfoil.compile.cuda.writer import THREADS, Writer
+from counterfoil_spec.programs.loops import Load
 
 WARP: Final = 32
 
@@ -44,7 +45,15 @@ def _by_warps(writer: Writer, works: Sequence[Work]) -> None:
     writer.decompose("g", work.parallel)
     _write_share(writer, work, "lane", WARP)
     _write_shuffles(writer, work, WARP)
+    if _reads_what_follows(works):
+        writer.line("__syncwarp();")  # shuffles order no memory: every lane has read before one stores there
     _write_rest(writer, works, "lane == 0")
+
+
+def _reads_what_follows(works: Sequence[Work]) -> bool:
+    """Whether the first work's terms read a node that a later one stores to."""
+    read = {load.node for load in works[0].nest.loads if isinstance(load, Load)}
+    return any(work.nest.node in read for work in works[1:])
 
 
 def _by_blocks(writer: Writer, works: Sequence[Work]) -> None:

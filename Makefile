@@ -15,7 +15,7 @@ SAY := @printf '== %s\n'
 
 .DEFAULT_GOAL := help
 .PHONY: help venv native run test lint pytest exhaustive mutants soak bench sanitize tsan arm64 clean
-.PHONY: docs targets-venv test-targets cuda-venv emulated-driver test-cuda cuda-resources test-gpu bench-gpu
+.PHONY: docs targets-venv test-targets cuda-venv emulated-driver test-cuda test-cuda-asan cuda-resources test-gpu bench-gpu
 
 help:
 	@sed -n '/^# /{s/^# //;p;};/^$$/q' Makefile
@@ -160,14 +160,23 @@ emulated-driver: native
 EMULATED = LD_LIBRARY_PATH=$(CURDIR)/build/emulated_driver COUNTERFOIL_EMULATED=1 \
 	COUNTERFOIL_CUDA_COMPILER=$(CURDIR)/build/emulated_driver/emu-nvcc COUNTERFOIL_CACHE=$(CURDIR)/build/emulated-cache
 CUDA_SECONDS ?= 30
+ASAN_SAMPLE ?= reductions transposes products lines families exact
 
 test-cuda: cuda-venv emulated-driver
 	$(SAY) 'test-cuda: the driver, arrays, kernels and contexts over the emulated driver'
-	@$(EMULATED) $(CUDA_BIN)/python -m pytest -q -n auto --dist worksteal tests/cuda_driver tests/cuda_arrays tests/cuda_kernels \
+	@$(EMULATED) $(CUDA_BIN)/python -m pytest -q -n auto tests/cuda_driver # apart: they count what the driver made
+	@$(EMULATED) $(CUDA_BIN)/python -m pytest -q -n auto --dist worksteal tests/cuda_arrays tests/cuda_kernels \
 		tests/contexts_cuda tests/compile_cuda tests/cuda_machines tests/gpu_script
 	$(SAY) 'test-cuda: both machines over the emulated driver, eager, lazy and shuffled'
 	@set -e; for mode in eager lazy shuffled; do for machine in arrays contexts; do \
 		$(EMULATED) $(CUDA_BIN)/counterfoil check --device cuda --mode $$mode --machine $$machine --seconds $(CUDA_SECONDS); done; done
+
+# Kernels by the files that index most, each access watched to the byte; their cubins lie apart from the others.
+test-cuda-asan: cuda-venv emulated-driver
+	$(SAY) 'test-cuda-asan: kernels under AddressSanitizer, over the emulated driver'
+	@$(EMULATED) COUNTERFOIL_CACHE=$(CURDIR)/build/emulated-cache-asan EMUCUDA_CXXFLAGS=-fsanitize=address EMUCUDA_PROTECT=0 \
+		ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$$($(CXX) -print-file-name=libasan.so):$$($(CXX) -print-file-name=libstdc++.so) \
+		$(CUDA_BIN)/python -m pytest -q -p no:cacheprovider $(addprefix tests/cuda_kernels/test_,$(ASAN_SAMPLE:=.py))
 
 cuda-resources: cuda-venv
 	$(SAY) 'cuda-resources: registers, shared memory and spills of every kernel for sm_80, sm_90 and sm_100'

@@ -145,3 +145,14 @@ tell(found)
 """
     assert told(body, fail="cuInit:1+=999") == ["DriverFailed", "DriverFailed"]
     assert told(body, devices="0") == ["cc", "BackendUnavailable"]
+
+
+def test_a_loss_is_noticed_before_somebody_else_poisons() -> None:
+    """A run was under way when the device was lost: that failure stays, although nobody asked in between."""
+    body = """
+context = context.run(routine)
+cf.cuda(0).lose("unplugged")
+context.poison_lineage(routine.routine_id, RuntimeError("the kernel died"))
+tell(type(context.poisoned_failure).__name__)
+"""
+    assert told(PROGRAM + body, mode="lazy") == "Lost"

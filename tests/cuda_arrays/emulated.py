@@ -29,6 +29,20 @@ def calls(name: str) -> int:
     return int(count(name.encode()))
 
 
+def live_objects() -> int:
+    """Streams, events, modules and graphs of the emulated driver's that live."""
+    count = _driver().emucuda_live_objects
+    count.restype = ctypes.c_ulonglong
+    return int(count())
+
+
+def live_allocations() -> int:
+    """Allocations and registrations of the emulated driver's that live."""
+    count = _driver().emucuda_live_allocations
+    count.restype = ctypes.c_ulonglong
+    return int(count())
+
+
 def _driver() -> ctypes.CDLL:
     return ctypes.CDLL("libcuda.so.1")
 

@@ -105,3 +105,51 @@ for nbytes in (1 << 62, 1 << 63, 1 << 70):
 tell(len(refused))
 """
     assert told(program) == [3]
+
+
+def test_pages_that_cannot_be_mapped_are_unlocked_again() -> None:
+    """A driver that locks pages and then has no address for them: there is no borrow, and nothing is left of it."""
+    program = """
+import mmap
+from tests.cuda_arrays.emulated import live_allocations
+host = cf.from_buffer(cf.uint8, mmap.mmap(-1, mmap.PAGESIZE)).buffer
+before = live_allocations()
+configure("fail=cuMemHostGetDevicePointer:1=1")
+tell(host.borrow(d) is None, live_allocations() - before, host.borrow(d) is None)
+"""
+    assert told(program) == [True, 0, False]
+
+
+def test_pages_that_cannot_be_locked_for_reading_alone_are_locked_all_the_same() -> None:
+    """Not every driver knows pages that devices only read: Read memory is borrowed, and stays Read."""
+    program = """
+import numpy, mmap
+pages = numpy.frombuffer(mmap.mmap(-1, mmap.PAGESIZE), numpy.uint8)
+pages.flags.writeable = False
+host = cf.from_buffer(cf.uint8, pages).buffer
+configure("fail=cuMemHostRegister:1=801")
+tell(host.borrow(d).access.name)
+"""
+    assert told(program) == ["READ"]
+
+
+def test_code_makes_room_as_memory_does() -> None:
+    """Where a driver has no room for a kernel, what nobody uses is given back first; then memory/exhausted."""
+    program = """
+x = cf.from_values(cf.float32, (3,), [1.0, 2.0, 3.0]).to_device(d)
+del x
+x = cf.from_values(cf.float32, (3,), [1.0, 2.0, 3.0]).to_device(d)
+x.buffer.wait(cf.Access.READ_WRITE)
+spare = d.buffer(1 << 20)
+del spare
+configure("fail=cuModuleLoadDataEx:1=2")
+y = x + x
+room = d.pool.cached_bytes()
+configure("fail=cuModuleLoadDataEx:1+=2")
+try:
+    x * x
+except cf.DeviceMemoryExhausted as refusal:
+    configure("fail=")
+    tell(y.to_device(cf.host()).to_values(), room < 1 << 20, (x * x).to_device(cf.host()).to_values())
+"""
+    assert told(program) == [[2.0, 4.0, 6.0], True, [1.0, 4.0, 9.0]]

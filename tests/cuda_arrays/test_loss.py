@@ -165,3 +165,66 @@ except KeyboardInterrupt:
     tell(lost(d.buffer, 1))
 """
     assert told(program) == ["cuda:0: KeyboardInterrupt: "]
+
+
+_ENDED = """
+import ctypes
+from pycuda import driver as pycuda
+x = cf.from_values(cf.float32, (6, 5), list(map(float, range(30)))).to_device(d)
+host = cf.from_values(cf.float32, (6, 5), list(map(float, range(30))))
+d.advance(100)
+with d.current():
+    stream, memory = pycuda.Stream(1), pycuda.mem_alloc(64)
+    configure("fail=cuMemcpyDtoDAsync:1@700")
+    pycuda.memcpy_dtod_async(int(memory), int(memory) + 32, 32, stream)
+for made in (stream, memory):
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
+class Produced:
+    __cuda_array_interface__ = x.__cuda_array_interface__ | {"stream": 2}
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "d.scratch(77777)",
+        "d.free_and_total()",
+        "x.move(cf.Permute((1, 0))).copy()",
+        "x + x",
+        "cf.asarray(Produced())",
+        "cf.Context.cuda(0).free_and_total_memory()",
+    ],
+)
+def test_whatever_finds_a_device_ended_by_others_says_so(call: str) -> None:
+    """Work of another library in the same context fails while nothing is pending here: memory/lost in its words."""
+    words = told(f"{_ENDED}tell(lost(lambda: {call}))")[0]
+    assert words.startswith("cuda:0: ") and "illegal memory access" in words, words
+
+
+def test_a_failure_that_is_no_end_is_told_as_it_is() -> None:
+    """DriverFailed, and the device goes on."""
+    program = """
+from counterfoil.cuda import DriverFailed
+configure("fail=cuMemGetInfo:1=801")
+try:
+    d.free_and_total()
+except DriverFailed as failure:
+    tell("cuMemGetInfo" in str(failure), d.free_and_total()[1] > 0)
+"""
+    assert told(program) == [True, True]
+
+
+def test_a_forked_child_of_a_lost_device_leaves_quietly() -> None:
+    """A device that was lost before the fork is the parent's too: the child asks the driver for nothing."""
+    program = """
+import os
+x = cf.from_values(cf.float32, (3,), [1.0, 2.0, 3.0]).to_device(d)
+y = x + x
+d.lose("given up")
+child = os.fork()
+if not child:
+    del x, y
+    raise SystemExit(0)
+tell(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    assert told(program) == [0]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.cuda_arrays.drawing import bytes_to, filling, raw
 
 import counterfoil as cf
+from counterfoil.cuda import pool
 from counterfoil.cuda.device import Cuda, computing_device, pointer
 from counterfoil.cuda.pool import rounded
 
@@ -69,6 +70,17 @@ def test_freed_memory_is_used_again(device: Cuda) -> None:
         other = device.buffer(3000, KINDS[KINDS.index(kind) - 1])
         again = device.buffer(2600, kind)
         assert pointer(again) == where and pointer(other) != where
+
+
+def test_page_locked_memory_that_nobody_uses_is_bounded(device: Cuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of sizes that never come again, no more than the bound and one allocation are kept."""
+    device.pool.trim()
+    monkeypatch.setattr(pool, "MOST_LOCKED", 1 << 20)
+    for step in range(1, 24):
+        device.buffer(step * 50_000, KINDS[1 + step % 2])
+        assert device.pool.cached_bytes() <= (1 << 20) + rounded(step * 50_000)
+    device.pool.trim()
+    assert not device.pool.cached_bytes() and not device.pool._locked
 
 
 def test_memory_used_again_follows_the_work_that_used_it(device: Cuda) -> None:

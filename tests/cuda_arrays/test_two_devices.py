@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from tests.cuda_arrays.drawing import DTYPES, arrays, bytes_to, filling, raw, shapes, twin
 
 import counterfoil as cf
-from counterfoil.cuda.device import Cuda, computing_device, opened
+from counterfoil.cuda.device import Cuda, computing_device, opened, pointer
 
 
 @pytest.fixture
@@ -53,6 +54,24 @@ def test_a_stream_follows_another_without_the_host(device: Cuda, other: Cuda) ->
     cf.submit_copy(second, third)
     assert other.timeline.given == other.submitted and device.timeline.given == device.submitted
     assert raw(third) == b"\x04" * 32 + b"\x03" * 32
+
+
+def test_a_consumer_on_the_legacy_stream_follows_the_other_device(device: Cuda, other: Cuda) -> None:
+    """Handles 1 and 2 name streams of the array's device, also where another device has the work to follow."""
+    for named in (None, 1, 2):
+        source, target = bytes_to(device, b"abcd"), other.buffer(4)
+        cf.submit(device, filling(device, 7), [], [source])
+        cf.submit_copy(source, target)
+        array = cf.Array(cf.uint8, cf.Layout.contiguous((4,)), target)
+        array.__dlpack__(stream=named)
+        seen = bytearray(4)
+        handle = ctypes.c_void_p(named or 1)
+        with other.current():
+            address = ctypes.c_uint64(pointer(target))
+            where = (ctypes.c_char * 4).from_buffer(seen)
+            assert not ctypes.CDLL("libcuda.so.1").cuMemcpyDtoHAsync_v2(where, address, ctypes.c_size_t(4), handle)
+            assert not ctypes.CDLL("libcuda.so.1").cuStreamSynchronize(handle)
+        assert seen == b"\x07" * 4, named
 
 
 def test_devices_neither_borrow_nor_compute_together(device: Cuda, other: Cuda) -> None:

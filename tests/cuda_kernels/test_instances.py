@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from counterfoil.cuda import compiler, sources
@@ -86,3 +88,17 @@ def test_a_fault_is_reported_in_the_compilers_words() -> None:
     """CompilerFailed carries NVRTC's log."""
     with pytest.raises(compiler.CompilerFailed, match="undefined_name"):
         compiler.cubin('extern "C" __global__ void f(int *x) { *x = undefined_name; }', "sm_90")
+
+
+def test_a_device_newer_than_the_compiler_gets_ptx_of_the_newest_before_it() -> None:
+    """Which its driver makes code of; an architecture that the compiler knows gets code of its own."""
+    text = 'extern "C" __global__ void f(int *x) { *x = 1; }'
+    made = compiler.cubin(text, "sm_999")
+    assert re.search(rb"\.target sm_1\d\d", made) and made.endswith(b"\0")
+    assert compiler.cubin(text, "sm_90").startswith(b"\x7fELF")
+
+
+def test_a_device_older_than_the_compiler_is_named() -> None:
+    """In one sentence that says what there is code for."""
+    with pytest.raises(compiler.CompilerFailed, match="and later, not for sm_35"):
+        compiler.cubin('extern "C" __global__ void f(int *x) { *x = 1; }', "sm_35")

@@ -11,6 +11,8 @@ other libraries; ``sources``, ``compiler``, ``cubins``, ``launch``, ``calls`` an
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from importlib import import_module
 from types import ModuleType
 
 from counterfoil import devices
@@ -25,6 +27,10 @@ class _Room(ModuleType):
     def __call__(self, ordinal: int) -> devices.Device:
         """The CUDA device of that ordinal; refuses memory/backend-unavailable and memory/ordinal."""
         return devices.cuda(ordinal)
+
+    def __reduce__(self) -> tuple[Callable[[str], ModuleType], tuple[str]]:
+        """Pickled and copied by name, as a function is."""
+        return import_module, (__name__,)
 
 
 sys.modules[__name__].__class__ = _Room

@@ -6,6 +6,7 @@ views and pending work included, and before the memory goes.
 
 from __future__ import annotations
 
+import mmap
 import threading
 import weakref
 from typing import TYPE_CHECKING, Final
@@ -20,31 +21,36 @@ if TYPE_CHECKING:
     from counterfoil import handles
     from counterfoil.cuda.device import Cuda
 
-PAGE: Final = 4096
+PAGE: Final = mmap.PAGESIZE
 """Bytes of a page."""
 
 
 class Registration:
-    """Pages that are locked and mapped for devices, at ``pointer``; while it lives, so does the memory."""
+    """Pages that are locked and mapped for devices, at ``pointer``; while it lives, so does the memory.
 
-    __slots__ = ("__weakref__", "_address", "_owner", "_primary", "pointer")
+    They are unlocked by a finalizer, which runs when no weak reference leads here any more (``__del__`` runs before
+    that), and ``gone`` is set then.
+    """
+
+    __slots__ = ("__weakref__", "gone", "pointer")
 
     def __init__(self, device: Cuda, memory: Memory) -> None:
-        self._address: int | None = None
-        self._primary = device.primary
-        self._owner: handles.Owner = memory.owner
         base = int(ffi.cast("uintptr_t", memory.c.base))
-        with self._primary:
+        with device.primary:
             self.pointer = driver.register(base, memory.nbytes, bool(memory.c.flags & lib.CF_MEMORY_READ))
-        self._address = base
+        self.gone = threading.Event()
+        weakref.finalize(self, _unlock, device.primary, base, memory.owner, self.gone).atexit = False
 
-    def __del__(self) -> None:
-        if self._address is not None:
-            try:
-                with self._primary:
-                    driver.unregister(self._address)
-            except DriverFailed:
-                pass  # the device's end: the pages are unlocked with it
+
+def _unlock(primary: driver.Primary, address: int, owner: handles.Owner, gone: threading.Event) -> None:
+    """Unlock pages; ``owner`` holds them until then."""
+    try:
+        with primary:
+            driver.unregister(address)
+    except DriverFailed:
+        pass  # the device's end: the pages are unlocked with it
+    finally:
+        gone.set()
 
 
 class Borrowed(Buffer):
@@ -64,8 +70,9 @@ class Borrowed(Buffer):
         return _registered(made, self.registration)
 
 
-_guard = threading.Lock()
-_registrations: weakref.WeakKeyDictionary[Memory, weakref.ref[Registration]] = weakref.WeakKeyDictionary()
+_guard = threading.RLock()
+_registrations: weakref.WeakKeyDictionary[Memory, tuple[weakref.ref[Registration], threading.Event]]
+_registrations = weakref.WeakKeyDictionary()
 
 
 def borrowed(buffer: Buffer, device: Device) -> Buffer | None:
@@ -89,13 +96,15 @@ def _registration(device: Device, memory: Memory) -> Registration | None:
         return None
     with _guard:
         known = _registrations.get(memory)
-        found = None if known is None else known()
+        found = None if known is None else known[0]()
         if found is None:
+            if known is not None:
+                known[1].wait()  # another thread is about to unlock the pages
             try:
                 found = Registration(device, memory)
             except DriverFailed:
                 return None
-            _registrations[memory] = weakref.ref(found)
+            _registrations[memory] = weakref.ref(found), found.gone
     return found
 
 

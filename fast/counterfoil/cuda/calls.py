@@ -10,16 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from counterfoil._native import lib
 from counterfoil.arrays import Array
+from counterfoil.cuda.probe import DriverFailed
 from counterfoil.door import answer_of
 from counterfoil_spec.answers import Answer
 from counterfoil_spec.kernels import KERNELS, Family
-
-if TYPE_CHECKING:
-    pass
 
 Launch = Callable[[], None]
 """Enqueues the work on the device's stream, with the device current."""
@@ -69,6 +67,8 @@ def call(name: str, dst: Array, sources: Sequence[Array], *parameters: Any) -> A
         if isinstance(planned, Answer):
             return planned
         device.submit(planned, [source.buffer for source in sources], [dst.buffer])
+    except DriverFailed as failure:
+        raise device.failed(failure) from None
     finally:
         lib.cf_door_leave(handles, len(handles))
     return Answer.DONE

@@ -27,7 +27,10 @@ __all__ = ["FLAGS", "VARIABLE", "CompilerFailed", "cubin", "identity"]
 
 
 def cubin(text: str, arch: str) -> bytes:
-    """The cubin of a text for an architecture (``sm_90``); raises CompilerFailed with what the compiler said."""
+    """The cubin of a text for an architecture (``sm_90``), or PTX where NVRTC is older than that (``target``).
+
+    Raises CompilerFailed with what the compiler said.
+    """
     command = _command()
     return _by_nvrtc(text, arch) if command is None else _by_command(command, text, arch)
 
@@ -95,17 +98,35 @@ def _checked(answered: tuple[Any, ...]) -> tuple[Any, ...]:
     return answered
 
 
+@lru_cache(maxsize=64)
+def target(arch: str) -> str:
+    """What NVRTC compiles for an architecture: that itself, or PTX of the newest before it (``compute_90``).
+
+    The driver of a device that is newer than NVRTC makes code of PTX when it loads it. Raises CompilerFailed for an
+    architecture that is older than all that NVRTC knows.
+    """
+    _, known = _checked(_nvrtc().nvrtcGetSupportedArchs())
+    wanted, numbers = int(arch.removeprefix("sm_")), sorted(map(int, known))
+    if wanted in numbers:
+        return arch
+    older = [number for number in numbers if number < wanted]
+    if not older:
+        raise CompilerFailed(f"{_nvrtc_version()} compiles for sm_{numbers[0]} and later, not for {arch}")
+    return f"compute_{older[-1]}"
+
+
 def _by_nvrtc(text: str, arch: str) -> bytes:
-    nvrtc = _nvrtc()
+    nvrtc, made_for = _nvrtc(), target(arch)
     _, program = _checked(nvrtc.nvrtcCreateProgram(text.encode(), b"kernel.cu", 0, [], []))
     try:
-        options = [flag.encode() for flag in (f"--gpu-architecture={arch}", *FLAGS)]
+        options = [flag.encode() for flag in (f"--gpu-architecture={made_for}", *FLAGS)]
         (result,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
         if int(result) != 0:
             raise CompilerFailed(f"NVRTC for {arch}: {result!s}\n{_log(nvrtc, program)}")
-        _, size = _checked(nvrtc.nvrtcGetCUBINSize(program))
+        what = "CUBIN" if made_for == arch else "PTX"
+        _, size = _checked(getattr(nvrtc, f"nvrtcGet{what}Size")(program))
         made = bytearray(size)
-        _checked(nvrtc.nvrtcGetCUBIN(program, made))
+        _checked(getattr(nvrtc, f"nvrtcGet{what}")(program, made))
         return bytes(made)
     finally:
         nvrtc.nvrtcDestroyProgram(program)

@@ -17,19 +17,38 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.compile import cache
 from counterfoil.cuda import compiler, driver
 from counterfoil.cuda.launch import Function
+from counterfoil.cuda.probe import DriverFailed
 
 if TYPE_CHECKING:
     from counterfoil.cuda.device import Cuda
 
 _SUFFIX: Final = ".cubin"
 
+
 class Module:
-    """A loaded cubin. It is unloaded when nobody holds it any more."""
+    """A loaded cubin. It is unloaded when nobody holds it any more, by whichever thread drops it.
 
-    __slots__ = ("__weakref__", "module")
+    By a finalizer, which runs when no weak reference leads to it any more: ``__del__`` runs before that.
+    """
 
-    def __init__(self, module: Any) -> None:
-        self.module = module
+    __slots__ = ("__weakref__", "_held")
+
+    def __init__(self, device: Cuda, module: Any) -> None:
+        driver.abandon(module)  # it goes in the finalizer or never: not while the interpreter ends
+        self._held = [module]
+        weakref.finalize(self, _unload, device, self._held).atexit = False
+
+    @property
+    def module(self) -> Any:
+        """The driver's."""
+        return self._held[0]
+
+
+def _unload(device: Cuda, held: list[Any]) -> None:
+    """Let go of a module with its device current, where the device answers: it is no forked child's, and not lost."""
+    with contextlib.suppress(DriverFailed), device.current():
+        driver.require_sound(device.timeline.raw)
+        driver.let_go(held)
 
 
 # Devices, and the kernels of arrays, last as long as the process; routines come and go with theirs.
@@ -84,13 +103,37 @@ def _module(device: Cuda, text: str) -> Module:
     module = modules.get(text)
     if module is None:
         made = cubin(text, device.arch)
-        with device.current():
-            try:
-                module = Module(driver.module(made))
-            except driver.BadImage:
-                module = Module(driver.module(_compiled(_digest(text, device.arch), text, device.arch)))
+        try:
+            module = _put(device, made)
+        except driver.BadImage:
+            module = _put(device, _compiled(_digest(text, device.arch), text, device.arch), again=True)
         modules[text] = module
     return module
+
+
+def _put(device: Cuda, made: bytes, again: bool = False) -> Module:
+    """A cubin on the device, where there is room or can be made; refuses memory/exhausted and memory/lost.
+
+    Raises BadImage, with who compiled it where that was done ``again``.
+    """
+    try:
+        try:
+            return _put_as_it_is(device, made)
+        except driver.OutOfMemory:
+            device.pool.make_room()
+        return _put_as_it_is(device, made)
+    except driver.OutOfMemory:
+        raise device.exhausted(len(made), device.live_bytes()) from None
+    except driver.BadImage as failure:
+        if not again:
+            raise
+        by = compiler.identity()
+        raise driver.BadImage(f"the driver does not load what {by} makes for {device.arch}: {failure}") from None
+
+
+def _put_as_it_is(device: Cuda, made: bytes) -> Module:
+    with device.current():
+        return Module(device, driver.module(made))
 
 
 def _digest(text: str, arch: str) -> str:

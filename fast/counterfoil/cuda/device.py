@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import ctypes
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -57,7 +56,7 @@ class Cuda(Device):
         self.arch = f"sm_{major}{minor}"
         self.handle = int(self.timeline.raw.handle)
         self.pool = Pool(self.primary, self.timeline)
-        self._booking = threading.Lock()
+        self._booking = threading.RLock()
         self._arrears = 0
         self.scribbles: deque[Scribble] = deque()
         with self.primary:
@@ -101,8 +100,11 @@ class Cuda(Device):
         return self.timeline.submit(work, touched(inputs, outputs), finish, tuple(reached))
 
     def queue(self, work: Callable[[], object], named: dict[Order, bool], plan: Callable[[Any], Work]) -> None:
-        """Queue a movement of bytes as the device does it."""
-        planned = plan(self)
+        """Queue a movement of bytes as the device does it; refuses memory/exhausted and memory/lost."""
+        try:
+            planned = plan(self)
+        except DriverFailed as failure:
+            raise self.failed(failure) from None
         self.timeline.submit(planned.issue, named, planned.finish, planned.reached)
 
     def make_memory(self, nbytes: int, kind: MemoryKind) -> Memory:
@@ -130,6 +132,8 @@ class Cuda(Device):
             memory = CudaMemory.fresh(self, max(nbytes, 1), kind, counted=False)
         except driver.OutOfMemory:
             raise self.exhausted(nbytes, self.live_bytes()) from None
+        except DriverFailed as failure:
+            raise self.failed(failure) from None
         return buffer_of(memory, 0, max(nbytes, 1), self, kind is not MemoryKind.DEVICE)
 
     def live_bytes(self) -> int:
@@ -141,12 +145,30 @@ class Cuda(Device):
         """As on every device; what the driver has got runs out first, and what nobody uses goes back to it."""
         super().lose(why)
         with contextlib.suppress(DriverFailed):
+            with self.primary:
+                driver.require_sound(self.timeline.raw)
             self.pool.trim()
 
     def free_and_total(self) -> tuple[int, int]:
-        """Bytes of the device's memory that the driver has free, and all of them."""
-        with self.primary:
-            return driver.free_and_total()
+        """Bytes of the device's memory that the driver has free, and all of them; refuses memory/lost."""
+        try:
+            with self.primary:
+                return driver.free_and_total()
+        except DriverFailed as failure:
+            raise self.failed(failure) from None
+
+    def failed(self, failure: DriverFailed) -> Exception:
+        """What a failure comes to: memory/lost where the device answers nothing any more, else the failure itself.
+
+        Work of other libraries in the same context can end a device while nothing of its own is pending.
+        """
+        if self.timeline.why is None:
+            try:
+                with self.primary:
+                    driver.require_sound(self.timeline.raw)
+            except DriverFailed:
+                self.timeline.lose(str(failure))
+        return failure if self.timeline.why is None else self.timeline.lost()
 
     def bytes_of(self, buffer: Buffer, readonly: bool) -> Any:
         """What submitted work gets for a buffer (``docs/cuda.md`` §3)."""
@@ -168,17 +190,16 @@ class Cuda(Device):
         self.timeline.forsake(FORKED)
 
     def close(self) -> None:
-        """At the end of the process: wait for the work, and give everything back that nobody uses."""
-        try:
+        """At the end of the process: wait for the work, give back what nobody uses, and leave the rest to the end."""
+        with contextlib.suppress(DriverFailed):
             self.timeline.close()
             self.pool.trim()
-        except DriverFailed:
-            self._abandon()
+        self._abandon()
 
     def _abandon(self) -> None:
-        """Keep what the driver made for ever: to give it back would ask a driver that does not answer."""
+        """Keep what the driver made for ever: who gives it back may be of another thread, or ask a driver in vain."""
         for kept in (self.primary.context, self._side, *self.timeline.kept(), *self.pool.kept()):
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+            driver.abandon(kept)
 
     def _book(self, nbytes: int) -> None:
         """Count bytes that are about to be made; refuses memory/exhausted beyond the budget, after the work given."""
@@ -222,7 +243,7 @@ def computing_device(arrays: Iterable[Array]) -> Cuda | None:
 # --- the devices of this process -------------------------------------------------------------------------------------
 
 _devices: dict[int, Cuda] = {}
-_opening = threading.Lock()
+_opening = threading.RLock()
 
 
 def opened(ordinal: int) -> Cuda:

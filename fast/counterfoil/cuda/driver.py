@@ -29,7 +29,9 @@ LEGACY_STREAM: Final = 1
 
 _NON_BLOCKING: Final = 1
 _PORTABLE, _MAPPED, _READ_ONLY = 1, 2, 8  # CU_MEMHOSTREGISTER_...
-_BAD_IMAGE: Final = ("invalid image", "kernel image is invalid", "no kernel image", "InvalidImage")
+_BAD_IMAGE: Final = (
+    "invalid image", "kernel image is invalid", "no kernel image", "InvalidImage", "unsupported toolchain",
+)  # fmt: skip
 
 
 class OutOfMemory(DriverFailed):
@@ -182,6 +184,12 @@ def synchronize(stream: Stream) -> None:
 
 
 @_worded
+def require_sound(stream: Stream) -> None:
+    """Raise DriverFailed where the device answers nothing any more; waits for nothing."""
+    stream.is_done()
+
+
+@_worded
 def synchronize_all() -> None:
     """Wait for everything on the device."""
     probe.require().Context.synchronize()
@@ -212,6 +220,18 @@ def between(dst: int, src: int, nbytes: int, stream: Stream) -> None:
 def fill(pointer: int, byte: int, nbytes: int, stream: Stream) -> None:
     """A byte everywhere, later."""
     probe.require().memset_d8_async(pointer, byte, nbytes, stream)
+
+
+def abandon(made: object) -> None:
+    """Never give back what the driver made, unless by ``let_go``."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
+
+
+def let_go(held: list[Any]) -> None:
+    """Give back what was abandoned and nobody but this list holds."""
+    while held:
+        ctypes.pythonapi.Py_DecRef(ctypes.py_object(held[-1]))
+        held.pop()
 
 
 # --- kernels: the device is current ----------------------------------------------------------------------------------
@@ -259,7 +279,7 @@ def launch_on(
 
 # --- graphs, which PyCUDA does not know: the device is current --------------------------------------------------------
 
-_THREAD_LOCAL: Final = 1  # CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: what other threads call meanwhile spoils nothing
+_RELAXED: Final = 2  # CU_STREAM_CAPTURE_MODE_RELAXED: what other threads and finalizers call meanwhile spoils nothing
 
 
 @_worded
@@ -267,15 +287,16 @@ def captured(enqueue: Callable[[Stream], None]) -> int:
     """The handle of an executable graph of the kernels that ``enqueue`` launches on a stream; none of them runs."""
     apart, graph, made = stream(), ctypes.c_void_p(), ctypes.c_void_p()
     handle = ctypes.c_void_p(int(apart.handle))
-    _called("cuStreamBeginCapture_v2", handle, _THREAD_LOCAL)
+    _called("cuStreamBeginCapture_v2", handle, _RELAXED)
     try:
-        enqueue(apart)
-    finally:
-        _called("cuStreamEndCapture", handle, ctypes.byref(graph))
-    try:
+        try:
+            enqueue(apart)
+        finally:
+            _called("cuStreamEndCapture", handle, ctypes.byref(graph))
         _called("cuGraphInstantiateWithFlags", ctypes.byref(made), graph, ctypes.c_ulonglong(0))
     finally:
-        _called("cuGraphDestroy", graph)
+        if graph.value is not None:  # there is one of what was captured before a failure, too
+            _called("cuGraphDestroy", graph)
     assert made.value is not None
     return made.value
 
@@ -309,10 +330,19 @@ def register(address: int, nbytes: int, readonly: bool) -> int:
 
     PyCUDA 2026.1 frees what it registers at once where numpy keeps an array's base (numpy 2.3 on).
     """
-    chosen = _PORTABLE | _MAPPED | (_READ_ONLY if readonly else 0)
-    _called("cuMemHostRegister_v2", ctypes.c_void_p(address), ctypes.c_size_t(nbytes), chosen)
+    locked, where, size = _PORTABLE | _MAPPED, ctypes.c_void_p(address), ctypes.c_size_t(nbytes)
+    try:
+        _called("cuMemHostRegister_v2", where, size, locked | (_READ_ONLY if readonly else 0))
+    except DriverFailed:
+        if not readonly:
+            raise
+        _called("cuMemHostRegister_v2", where, size, locked)  # pages that nobody writes need not say so
     mapped = ctypes.c_uint64()
-    _called("cuMemHostGetDevicePointer_v2", ctypes.byref(mapped), ctypes.c_void_p(address), 0)
+    try:
+        _called("cuMemHostGetDevicePointer_v2", ctypes.byref(mapped), ctypes.c_void_p(address), 0)
+    except DriverFailed:
+        unregister(address)
+        raise
     return mapped.value
 
 
@@ -321,20 +351,20 @@ def unregister(address: int) -> None:
     _called("cuMemHostUnregister", ctypes.c_void_p(address))
 
 
-def follow_stream(follower: int, leader: int) -> None:
-    """Let the stream of one handle wait for what is on another now; the leader's device is current."""
+def follow_stream(waiting: Primary, follower: int, leading: Primary, leader: int) -> None:
+    """Let a stream of one device wait for what is on a stream of another, or of its own, now.
+
+    Streams are named by handles, of which 1 and 2 are streams of whichever device is current.
+    """
     mark = ctypes.c_void_p()
-    _called("cuEventCreate", ctypes.byref(mark), 2)  # CU_EVENT_DISABLE_TIMING
-    try:
-        _called("cuEventRecord", mark, ctypes.c_void_p(leader))
-        _called("cuStreamWaitEvent", ctypes.c_void_p(follower), mark, 0)
-    finally:
-        _called("cuEventDestroy_v2", mark)  # which the driver does once it has happened
-
-
-def wait_stream(handle: int) -> None:
-    """Wait for everything on the stream of a handle; its device is current."""
-    _called("cuStreamSynchronize", ctypes.c_void_p(handle))
+    with leading:
+        _called("cuEventCreate", ctypes.byref(mark), 2)  # CU_EVENT_DISABLE_TIMING
+        try:
+            _called("cuEventRecord", mark, ctypes.c_void_p(leader))
+            with waiting:
+                _called("cuStreamWaitEvent", ctypes.c_void_p(follower), mark, 0)
+        finally:
+            _called("cuEventDestroy_v2", mark)  # which the driver does once it has happened
 
 
 def address_kind(address: int) -> tuple[int, int] | None:

@@ -17,6 +17,7 @@ from counterfoil.buffers import Buffer, buffer_of
 from counterfoil.cuda import driver
 from counterfoil.cuda.device import Cuda, opened, pointer
 from counterfoil.cuda.memory import CudaMemory
+from counterfoil.cuda.probe import DriverFailed
 from counterfoil.cuda.stream import StreamTimeline
 from counterfoil.timeline import give, perform
 from counterfoil_spec.arguments import integer
@@ -112,6 +113,8 @@ class _Elements:
 
 def _hand_out(buffer: Buffer, function: str, stream: int | None) -> None:
     """Mark memory exported, for a consumer on a stream (-1: on none, None: on the host)."""
+    device = buffer.device
+    assert isinstance(device, Cuda)
     held = buffer.claimed(function, exporting=True)
     try:
         writing = buffer.access is Access.READ_WRITE
@@ -119,16 +122,21 @@ def _hand_out(buffer: Buffer, function: str, stream: int | None) -> None:
         if stream is None:
             buffer.reach(writing)
         elif stream != _UNORDERED:
-            _let_follow(stream, buffer, writing)
+            _let_follow(device, stream, buffer, writing)
         lib.cf_export(buffer._c)
         buffer.memory.share()
+    except DriverFailed as failure:
+        raise device.failed(failure) from None
     finally:
         if held:
             lib.cf_release(buffer._c)
 
 
-def _let_follow(stream: int, buffer: Buffer, writing: bool) -> None:
-    """Let a consumer's stream wait for what an access must follow; what no driver has got is brought about first."""
+def _let_follow(device: Cuda, stream: int, buffer: Buffer, writing: bool) -> None:
+    """Let a consumer's stream of the buffer's device wait for what an access must follow.
+
+    What no driver has got is brought about first.
+    """
     for point in buffer.memory.points(writing):
         timeline, number = point
         if not isinstance(timeline, StreamTimeline):
@@ -138,8 +146,7 @@ def _let_follow(stream: int, buffer: Buffer, writing: bool) -> None:
         if timeline.finishes_until(number):
             perform([point])
         elif timeline.reached < number and int(timeline.raw.handle) != stream:
-            with timeline.primary:
-                driver.follow_stream(stream, int(timeline.raw.handle))
+            driver.follow_stream(device.primary, stream, timeline.primary, int(timeline.raw.handle))
 
 
 def _stream(stream: object) -> int:
@@ -172,8 +179,10 @@ def stream_of(ordinal: int) -> int:
 def follow_producer(ordinal: int, stream: int) -> None:
     """Let the device's stream wait for a producer's."""
     device = opened(ordinal)
-    with device.current():
-        driver.follow_stream(device.handle, stream)
+    try:
+        driver.follow_stream(device.primary, device.handle, device.primary, stream)
+    except DriverFailed as failure:
+        raise device.failed(failure) from None
 
 
 def described(obj: Any) -> tuple[dict[str, Any], int]:

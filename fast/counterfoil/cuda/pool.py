@@ -1,7 +1,8 @@
 """Memory of a CUDA device: what the driver gives is kept, and used again once nobody uses it.
 
 Allocations of a driver are slow, and giving them back waits for the device: so freed memory stays here, by kind and
-size, until the driver has no room. A submission keeps the memory it names until it is reached, so memory that comes
+size, until the driver has no room, and page-locked memory of the host's up to a bound, as the host tells of no lack
+before it is too late. A submission keeps the memory it names until it is reached, so memory that comes
 back has no work left, unless other libraries had it: their work nobody knows, and it is given back to the driver, after
 everything on the device.
 
@@ -28,7 +29,12 @@ SMALL: Final = 512
 LARGE: Final = 2 << 20
 """From here on, sizes are multiples of this: the driver's pages."""
 
+MOST_LOCKED: Final = 1 << 30
+"""Page-locked bytes that are kept while nobody uses them."""
+
 _STEPS: Final = 4  # sizes between two powers of two
+
+_DEVICE: Final = MemoryKind.DEVICE.value
 
 Key = tuple[str, int]
 """A kind of memory by its value, whose hash is quick, and a size."""
@@ -66,9 +72,10 @@ class Pool:
     def __init__(self, primary: Primary, timeline: StreamTimeline) -> None:
         self._primary = primary
         self._timeline = timeline
-        self._guard = threading.Lock()
+        self._guard = threading.RLock()  # a finalizer may come in, and allocate
         self._free: dict[Key, list[Chunk]] = {}
         self._others: list[Chunk] = []
+        self._locked = 0  # page-locked bytes among the free
         self._all: set[Chunk] = set()
         self.returned: deque[tuple[Chunk, bool]] = deque()
 
@@ -100,8 +107,7 @@ class Pool:
         """Give back to the driver what nobody uses."""
         with self._guard:
             self._gather()
-            chunks = [chunk for chunks in self._free.values() for chunk in chunks]
-            self._free.clear()
+            chunks = self._dropped(list(self._free))
         with self._primary:
             self._disown()
             for chunk in chunks:
@@ -114,6 +120,8 @@ class Pool:
             return sum(size * len(chunks) for (_, size), chunks in self._free.items())
 
     def _take(self, kind: MemoryKind, size: int) -> Lease:
+        if self._locked > MOST_LOCKED:
+            self._unlock()
         found = self._found((kind._value_, size))
         if found is None:
             self._timeline.look()
@@ -130,13 +138,34 @@ class Pool:
             if self.returned:
                 self._gather()
             chunks = self._free.get(key)
-            return chunks.pop() if chunks else None
+            if not chunks:
+                return None
+            self._locked -= key[1] if key[0] != _DEVICE else 0
+            return chunks.pop()
 
     def _gather(self) -> None:
         """Keep what came back, under the guard; what others had aside."""
         while self.returned:
             chunk, shared = self.returned.popleft()
-            (self._others if shared else self._free.setdefault(chunk.key, [])).append(chunk)
+            if shared:
+                self._others.append(chunk)
+                continue
+            self._free.setdefault(chunk.key, []).append(chunk)
+            self._locked += chunk.key[1] if chunk.key[0] != _DEVICE else 0
+
+    def _dropped(self, keys: list[Key]) -> list[Chunk]:
+        """The chunks of some kinds and sizes, which are kept no longer, under the guard."""
+        dropped = [chunk for key in keys for chunk in self._free.pop(key, ())]
+        self._locked -= sum(chunk.key[1] for chunk in dropped if chunk.key[0] != _DEVICE)
+        return dropped
+
+    def _unlock(self) -> None:
+        """Give back the page-locked memory that nobody uses."""
+        with self._guard:
+            chunks = self._dropped([key for key in self._free if key[0] != _DEVICE])
+        with self._primary:
+            for chunk in chunks:
+                self._give_back(chunk)
 
     def _disown(self) -> None:
         """Give back to the driver what others had, once all of the device's work is done; the device is current."""

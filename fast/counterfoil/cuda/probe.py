@@ -13,7 +13,7 @@ class DriverFailed(RuntimeError):
     """The driver failed, with its words. No refusal: the installation is broken, or a device is."""
 
 
-_guard = threading.Lock()
+_guard = threading.RLock()  # like the others: a finalizer may come in, and ask the same
 _found: tuple[Any, int] | None = None
 
 

@@ -10,14 +10,13 @@ from typing import Any, Final
 from counterfoil._native import ffi, lib
 from counterfoil.arrays import Array
 from counterfoil.cuda.device import pointer
+from counterfoil.cuda.kernels.walks import NARROW, divider
 
 CAPACITIES: Final = (2, 4, 8, 16, 32)
 """How many axes a kernel is compiled for."""
 
 VECTOR: Final = 16
 """Bytes of the widest access."""
-
-_NARROW: Final = 1 << 31
 
 _LOOP: Final = ffi.typeof("cf_loop *")
 _CONTIGUOUS: Final = int(lib.CF_LAYOUT_CONTIGUOUS)
@@ -62,10 +61,10 @@ class Operands:
     @property
     def wide(self) -> bool:
         """Whether some index or position needs 64 bits."""
-        if always_wide or self.size >= _NARROW:
+        if always_wide or self.size >= NARROW:
             return True
         return any(
-            sum(abs(stride) * (extent - 1) for stride, extent in zip(steps, self.shape, strict=True)) >= _NARROW
+            sum(abs(stride) * (extent - 1) for stride, extent in zip(steps, self.shape, strict=True)) >= NARROW
             for steps in self.strides
         )
 
@@ -122,12 +121,6 @@ def counted(array: Array, axis: int) -> Operands:
     for place in range(index.layout.rank):
         index.layout.strides[place] = place == axis
     return _taken([array._c, index], (array,))
-
-
-def divider(extent: int, bits: int) -> tuple[int, int]:
-    """``(multiplier, shift)``: ``(high(i * multiplier) + i) >> shift == i // extent`` for 0 <= i < 2^(bits - 1)."""
-    shift = (extent - 1).bit_length()
-    return ((1 << bits) * ((1 << shift) - extent)) // extent + 1, shift
 
 
 def _taken(structures: list[Any], arrays: Sequence[Array]) -> Operands:

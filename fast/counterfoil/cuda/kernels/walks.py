@@ -47,7 +47,7 @@ class Walk:
         parts = [struct.pack("@q", max(1, len(given)))]
         for extent, strides in given + [unit] * (room - len(given)):
             here, there = (strides[k] if k < len(strides) else 0 for k in operands)
-            parts.append(struct.pack("@qqqQII", extent, here, there, *divider(extent)))
+            parts.append(struct.pack("@qqqQII", extent, here, there, *_dividers(extent)))
         return b"".join(parts)
 
 
@@ -65,22 +65,26 @@ def walk(shape: Sequence[int], strides: Sequence[Sequence[int]], ordered: bool =
     return Walk(tuple(_merged(axes)), tuple(starts))
 
 
-def divider(extent: int) -> tuple[int, int, int]:
-    """``(wide, narrow, shift)`` that divide by an extent up to 2^53 without a division.
+def divider(extent: int, bits: int) -> tuple[int, int]:
+    """``(multiplier, shift)`` that divide by an extent in words of ``bits`` without a division.
 
-    ``(high64(i * wide) + i) >> shift == i // extent`` for i below 2^63, and the same with ``high32`` and ``narrow`` for
-    i below 2^31, where the extent is below that. No index is divided by an extent of 0.
+    ``(high(i * multiplier) + i) >> shift == i // extent`` for i and extents below 2^(bits - 1).
     """
-    if not extent:
-        return 0, 0, 0
     shift = (extent - 1).bit_length()
-    wide, narrow = ((((1 << shift) - extent) << bits) // extent + 1 for bits in (64, 32))
-    return wide, narrow & 0xFFFFFFFF, shift
+    return (((1 << shift) - extent) << bits) // extent + 1, shift
 
 
 def wide(*counts: int) -> bool:
     """Whether indices below these counts need 64 bits."""
     return any(count >= NARROW for count in counts)
+
+
+def _dividers(extent: int) -> tuple[int, int, int]:
+    """The multipliers for 64 and 32 bits, and the shift. No index is divided by 0, nor by 2^31 or more in 32 bits."""
+    if not extent:
+        return 0, 0, 0
+    (wide, shift), (narrow, _) = divider(extent, 64), divider(extent, 32)
+    return wide, narrow & 0xFFFFFFFF, shift
 
 
 def _upward(axis: Axis, starts: list[int]) -> Axis:

@@ -53,6 +53,7 @@ def poison(root: Root, routine_id: int, failure: BaseException) -> None:
     with root.entered():
         name = registered(root, routine_id).name
         instance("failure", failure, BaseException)
+        root.notice_loss()  # the first failure stays
         if root.poison is None:
             root.poison = (name, failure)
             lib.cf_ledger_poison(root.ledger)

@@ -124,7 +124,12 @@ class TargetPair:
         return any(id(_memory(thing)) in self._unspecified for thing in things if thing is not None)
 
     def look(self) -> Finding | None:
-        """The first live array of the host that holds other elements than the reference's; None if none does."""
+        """The first live array of the host that holds other elements than the reference's; None if none does.
+
+        Nothing is asked of a target that does not list the command.
+        """
+        if READ not in self._commands:
+            return None
         for name, thing in self.reference.names.items():
             if is_readable(thing):
                 found = self._compared(Command(do=READ, args={"array": {"ref": name}}), name)

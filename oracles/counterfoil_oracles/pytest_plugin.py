@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from counterfoil_oracles.entry import is_of_check, needed
+
 if TYPE_CHECKING:
     from counterfoil_oracles.targets.conformance import Conformance
 
@@ -45,9 +47,14 @@ class TargetSuite(pytest.Collector):
 
     def collect(self) -> list[Chapter]:
         """The chapters that have vectors, then the programs."""
-        from counterfoil_oracles.targets.conformance import by_rule
+        try:
+            from counterfoil_oracles.targets.conformance import by_rule
 
-        self.checks = _conformance(self.config)
+            self.checks = _conformance(self.config)
+        except ModuleNotFoundError as missing:
+            if not is_of_check(missing):
+                raise
+            raise pytest.UsageError(f"--counterfoil: {needed(missing)}") from None
         self.config.add_cleanup(self.checks.close)
         chapters, rules = (self.config.getoption(f"counterfoil_{word}") for word in ("chapter", "rule"))
         checks: dict[str, list[tuple[str, Any]]] = {}
@@ -112,6 +119,7 @@ def _conformance(config: pytest.Config) -> Conformance:
     from counterfoil_oracles.environment import HarnessError
     from counterfoil_oracles.targets import mapper
     from counterfoil_oracles.targets.conformance import Conformance, opening
+    from counterfoil_oracles.targets.named import named
     from counterfoil_spec.protocol import Profile
     from counterfoil_spec.rules import CHAPTERS, registry
 
@@ -128,4 +136,7 @@ def _conformance(config: pytest.Config) -> Conformance:
         patterns = mapper.read(words) if words else None
     except (OSError, msgspec.MsgspecError, HarnessError) as error:
         raise pytest.UsageError(str(error)) from None
-    return Conformance(opening(name or shlex.split(program)), profile, patterns)
+    target = name or shlex.split(program)
+    files = (("--profile", path), ("--map", words))
+    again = [word for flag, file in files if file is not None for word in (flag, str(file))]
+    return Conformance(opening(target), profile, patterns, named=named(target, again))

@@ -15,7 +15,8 @@ SAY := @printf '== %s\n'
 
 .DEFAULT_GOAL := help
 .PHONY: help venv native run test lint pytest exhaustive mutants soak bench sanitize tsan arm64 clean
-.PHONY: docs targets-venv test-targets cuda-venv emulated-driver test-cuda test-cuda-asan cuda-resources test-gpu bench-gpu
+.PHONY: docs targets-venv test-targets cuda-venv emulated-driver test-cuda test-cuda-asan cuda-resources
+.PHONY: gpu-python test-gpu bench-gpu
 
 help:
 	@sed -n '/^# /{s/^# //;p;};/^$$/q' Makefile
@@ -182,13 +183,21 @@ cuda-resources: cuda-venv
 	$(SAY) 'cuda-resources: registers, shared memory and spills of every kernel for sm_80, sm_90 and sm_100'
 	@$(CUDA_BIN)/python tools/cuda_resources.py --check
 
-test-gpu: cuda-venv native
-	$(SAY) 'test-gpu: kernel tests, context tests and both machines on the GPU'
-	@$(CUDA_BIN)/python -m benchmarks.gpu --checks
+# Where PyTorch and CuPy are, besides the extras check, dev and cuda: GPU_PYTHON=/path/to/python measures beside them.
+ifdef GPU_PYTHON
+gpu-python: native
+else
+GPU_PYTHON := $(CUDA_BIN)/python
+gpu-python: cuda-venv native
+endif
 
-bench-gpu: cuda-venv native
+test-gpu: gpu-python
+	$(SAY) 'test-gpu: kernel tests, context tests and both machines on the GPU'
+	@$(GPU_PYTHON) -m benchmarks.gpu --checks
+
+bench-gpu: gpu-python
 	$(SAY) 'bench-gpu: ours beside the peers and the driver on the GPU'
-	@$(CUDA_BIN)/python -m benchmarks.gpu --measure
+	@$(GPU_PYTHON) -m benchmarks.gpu --measure
 
 clean:
 	@rm -rf build dist fast/counterfoil/_native*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis

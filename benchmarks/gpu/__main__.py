@@ -1,8 +1,9 @@
 """``python -m benchmarks.gpu [--checks] [--measure] [--report FILE]``: what a CUDA device says, as one JSON report.
 
 ``--checks`` runs the kernel tests, the context tests and both machines over the device; ``--measure`` times ours, each
-peer that is installed (PyTorch, CuPy) and the driver itself in turn. Without either, both. ``--render FILE`` writes
-docs/benchmarks-gpu.md from a report. Exit code 0 if all checks passed, 1 if one failed, 2 where there is no device.
+peer that is installed (PyTorch, CuPy) and the driver itself in turn. Without either, both. A report of the same device
+and versions keeps the part that is not asked for. ``--render FILE`` writes docs/benchmarks-gpu.md from a report. Exit
+code 0 if all checks passed, 1 if one failed, 2 where there is no device.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--checks", action="store_true", help="run the tests and machines")
     parser.add_argument("--measure", action="store_true", help="time ours beside the peers and the driver")
     parser.add_argument("--seconds", type=float, default=60.0, help="of each machine (default 60)")
-    parser.add_argument("--rounds", type=int, default=7, help="times each row is measured (default 7)")
+    parser.add_argument("--rounds", type=int, default=7, help="times each row is measured (default 7, at least 2)")
     parser.add_argument("--words", nargs="*", default=[], help="measure only rows whose name holds one of these")
     parser.add_argument("--report", type=Path, default=Path("build/gpu-report.json"))
     parser.add_argument("--render", type=Path, metavar="REPORT", help="write docs/benchmarks-gpu.md from a report")
@@ -35,19 +36,28 @@ def main(arguments: list[str]) -> int:
     if why is not None:
         print(f"no CUDA device to run on: {why}", file=sys.stderr)
         return 2
-    both = options.checks == options.measure
-    found: dict[str, Any] = {"device": facts.device(), "versions": facts.versions(), "checks": [], "rows": []}
-    _write(options.report, found)
-    if options.checks or both:
-        for result in checks.run(options.seconds):
-            found["checks"].append(result)
-            _write(options.report, found)
-    if options.measure or both:
-        for row in measured(options.words, options.rounds):
-            found["rows"].append(row)
+    asked = [part for part, on in (("checks", options.checks), ("rows", options.measure)) if on] or ["checks", "rows"]
+    found = _begun(options.report, asked)
+    for part, results in (
+        ("checks", checks.run(options.seconds)),
+        ("rows", measured(options.words, max(options.rounds, 2))),
+    ):
+        for result in results if part in asked else ():
+            found[part].append(result)
             _write(options.report, found)
     print(f"report: {options.report}")
-    return 0 if all(check["passed"] for check in found["checks"]) else 1
+    return 0 if "checks" not in asked or all(check["passed"] for check in found["checks"]) else 1
+
+
+def _begun(path: Path, asked: list[str]) -> dict[str, Any]:
+    """The report so far, without the parts that are asked for; without all where it tells of other things."""
+    found: dict[str, Any] = {"device": facts.device(), "versions": facts.versions(), "checks": [], "rows": []}
+    if path.exists():
+        before = json.loads(path.read_text())
+        if (facts.lasting(before["device"]), before["versions"]) == (facts.lasting(found["device"]), found["versions"]):
+            found |= {part: before[part] for part in ("checks", "rows") if part not in asked}
+    _write(path, found)
+    return found
 
 
 def _write(path: Path, found: dict[str, Any]) -> None:

@@ -31,6 +31,11 @@ def device() -> dict[str, Any]:
         context.release()
 
 
+def lasting(facts: dict[str, Any]) -> dict[str, Any]:
+    """The facts that stay as they are while the device works."""
+    return {name: value for name, value in facts.items() if name != "free_bytes"}
+
+
 def versions() -> dict[str, str]:
     """The versions of what is installed."""
     found = {"python": platform.python_version()}

@@ -9,9 +9,11 @@ import numpy as np
 
 import counterfoil as cf
 from benchmarks.gpu import ours
-from benchmarks.gpu.peers import cupy_work, torch_work
+from benchmarks.gpu.peers import Peers, cupy_work, torch_work
 from benchmarks.gpu.scale import elements, side
 from benchmarks.gpu.timing import Row
+from benchmarks.measure import Work
+from counterfoil.cuda import probe
 
 LAUNCH_BAR, BANDWIDTH_BAR = 1.1, 1 / 0.85
 BIG = elements(256 << 20)
@@ -43,25 +45,80 @@ def _cupy_add(cupy: Any, count: int) -> Callable[[], object]:
 
 
 def routes() -> Iterator[Row]:
-    """256 MiB each way: within the device, from pinned and pageable memory, and back."""
+    """256 MiB each way: within the device, to and from pinned, mapped and pageable memory, and to another device."""
     device, kinds = cf.cuda(0), cf.MemoryKind
     on_device, other = (device.buffer(BIG, kinds.DEVICE) for _ in range(2))
-    pinned, pageable = device.buffer(BIG, kinds.PINNED), cf.host().buffer(BIG)
-
-    def copied(source: Any, target: Any) -> Callable[[], None]:
-        def work() -> None:
-            cf.submit_copy(source, target)
-            target.wait(cf.Access.READ)
-
-        return work
-
+    pinned, mapped, pageable = device.buffer(BIG, kinds.PINNED), device.buffer(BIG, kinds.MAPPED), cf.host().buffer(BIG)
     within = ours.driver_copy(BIG)
     up, down = ours.driver_host_copy(BIG, True), ours.driver_host_copy(BIG, False)
-    yield Row("copy: device to device 256 MiB", copied(on_device, other), {}, 2 * BIG, probe=within, bar=BANDWIDTH_BAR)
-    yield Row("copy: pinned to device 256 MiB", copied(pinned, on_device), {}, BIG, probe=up, bar=BANDWIDTH_BAR)
-    yield Row("copy: device to pinned 256 MiB", copied(on_device, pinned), {}, BIG, probe=down, bar=BANDWIDTH_BAR)
-    yield Row("copy: pageable to device 256 MiB", copied(pageable, on_device), {}, BIG, probe=up)
-    yield Row("copy: device to pageable 256 MiB", copied(on_device, pageable), {}, BIG, probe=down)
+    peers = torch_work(_torch_within) | cupy_work(_cupy_within)
+    yield _route("device to device", on_device, other, peers, within, bar=BANDWIDTH_BAR)
+    for name, memory, bar in (
+        ("pinned", pinned, BANDWIDTH_BAR),
+        ("mapped", mapped, None),
+        ("pageable", pageable, None),
+    ):
+        there, back = _across(name)
+        yield _route(f"{name} to device", memory, on_device, there, up, bar)
+        yield _route(f"device to {name}", on_device, memory, back, down, bar)
+    if probe.devices() > 1:
+        beyond = cf.cuda(1).buffer(BIG, kinds.DEVICE)
+        yield _route("device 0 to device 1", on_device, beyond, torch_work(_torch_beyond), None)
+
+
+def _route(name: str, source: Any, target: Any, peers: Peers, limit: Work | None, bar: float | None = None) -> Row:
+    def work() -> None:
+        cf.submit_copy(source, target)
+        target.wait(cf.Access.READ)
+
+    nbytes = 2 * BIG if name == "device to device" else BIG
+    return Row(f"copy: {name} 256 MiB", work, peers, nbytes, probe=limit, bar=bar)
+
+
+def _across(name: str) -> tuple[Peers, Peers]:
+    """The peers' copies to the device and back, of memory of the host that they have too."""
+    if name == "mapped":
+        return {}, {}
+    pinned = name == "pinned"
+    to, back = (torch_work(lambda t, to=to: _torch_host(t, pinned, to)) for to in (True, False))
+    return to | cupy_work(lambda c: _cupy_up(c, pinned)), back | cupy_work(lambda c: _cupy_down(c, pinned))
+
+
+def _torch_within(torch: Any) -> Callable[[], object]:
+    x, out = (torch.ones(BIG, device="cuda", dtype=torch.uint8) for _ in range(2))
+    return lambda: out.copy_(x)
+
+
+def _torch_beyond(torch: Any) -> Callable[[], object]:
+    x, out = (torch.ones(BIG, device=f"cuda:{ordinal}", dtype=torch.uint8) for ordinal in range(2))
+    return lambda: out.copy_(x)
+
+
+def _torch_host(torch: Any, pinned: bool, to_device: bool) -> Callable[[], object]:
+    there = torch.ones(BIG, device="cuda", dtype=torch.uint8)
+    here = torch.ones(BIG, dtype=torch.uint8, pin_memory=pinned)
+    source, target = (here, there) if to_device else (there, here)
+    return lambda: target.copy_(source, non_blocking=True)
+
+
+def _cupy_within(cupy: Any) -> Callable[[], object]:
+    x, out = (cupy.ones(BIG, cupy.uint8) for _ in range(2))
+    return lambda: cupy.copyto(out, x)
+
+
+def _cupy_host(cupy: Any, pinned: bool) -> np.ndarray[Any, Any]:
+    memory = cupy.cuda.alloc_pinned_memory(BIG) if pinned else bytearray(BIG)
+    return np.frombuffer(memory, np.uint8, BIG)
+
+
+def _cupy_up(cupy: Any, pinned: bool) -> Callable[[], object]:
+    here, there = _cupy_host(cupy, pinned), cupy.ones(BIG, cupy.uint8)
+    return lambda: there.set(here)
+
+
+def _cupy_down(cupy: Any, pinned: bool) -> Callable[[], object]:
+    here, there = _cupy_host(cupy, pinned), cupy.ones(BIG, cupy.uint8)
+    return lambda: there.get(out=here)
 
 
 def layouts() -> Iterator[Row]:
@@ -82,9 +139,8 @@ def _moved(name: str, array: np.ndarray[Any, Any], axes: tuple[int, ...]) -> Row
     if array.dtype != np.uint16:
         peers |= torch_work(lambda t: _torch_copy(t, array, axes))
     nbytes = 2 * array.nbytes
-    probe = ours.driver_copy(array.nbytes)
     work = ours.waited(lambda: cf.kernels.copy(out, source), out)
-    return Row(name, work, peers, nbytes, probe=probe, bar=BANDWIDTH_BAR)
+    return Row(name, work, peers, nbytes, probe=ours.driver_copy(array.nbytes), bar=BANDWIDTH_BAR)
 
 
 def _sliced(name: str, array: np.ndarray[Any, Any], step: int) -> Row:
@@ -93,8 +149,8 @@ def _sliced(name: str, array: np.ndarray[Any, Any], step: int) -> Row:
     out = ours.empty(source.dtype, source.shape)
     peers = cupy_work(lambda c: _cupy_copy(c, array, lambda x: x[::step]))
     nbytes = 2 * 4 * source.size
-    probe = ours.driver_copy(4 * source.size)
-    return Row(name, ours.waited(lambda: cf.kernels.copy(out, source), out), peers, nbytes, probe=probe)
+    work = ours.waited(lambda: cf.kernels.copy(out, source), out)
+    return Row(name, work, peers, nbytes, probe=ours.driver_copy(4 * source.size))
 
 
 def _torch_copy(torch: Any, array: np.ndarray[Any, Any], axes: tuple[int, ...]) -> Callable[[], object]:

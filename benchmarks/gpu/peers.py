@@ -32,29 +32,39 @@ def cupy() -> Any | None:
     return module if module.cuda.is_available() else None
 
 
-def torch_work(make: Callable[[Any], Callable[[], object]]) -> dict[str, Work]:
-    """{"torch": the work that ``make(torch)`` gives, waited for}, or nothing."""
+class Failed:
+    """A peer that is installed and could not be asked to do the work: the report says why."""
+
+    def __init__(self, why: Exception) -> None:
+        self.why = f"{type(why).__name__}: {why}"
+
+
+Peers = dict[str, Work | Failed]
+
+
+def torch_work(make: Callable[[Any], Callable[[], object]], name: str = "torch") -> Peers:
+    """{name: the work that ``make(torch)`` gives, waited for}, or nothing where it is not installed."""
     module = torch()
-    if module is None:
-        return {}
-    call = make(module)
-
-    def work() -> None:
-        call()
-        module.cuda.synchronize()
-
-    return {"torch": work}
+    return {} if module is None else {name: _tried(module, make, lambda: module.cuda.synchronize())}
 
 
-def cupy_work(make: Callable[[Any], Callable[[], object]]) -> dict[str, Work]:
-    """{"cupy": the work that ``make(cupy)`` gives, waited for}, or nothing."""
+def cupy_work(make: Callable[[Any], Callable[[], object]]) -> Peers:
+    """{"cupy": the work that ``make(cupy)`` gives, waited for}, or nothing where it is not installed."""
     module = cupy()
-    if module is None:
-        return {}
-    call = make(module)
+    return {} if module is None else {"cupy": _tried(module, make, lambda: module.cuda.Device().synchronize())}
+
+
+def _tried(module: Any, make: Callable[[Any], Callable[[], object]], wait: Callable[[], object]) -> Work | Failed:
+    """The work, done once: what a peer cannot do shows here, and takes no other's row away."""
+    try:
+        call = make(module)
+        call()
+        wait()
+    except Exception as why:
+        return Failed(why)
 
     def work() -> None:
         call()
-        module.cuda.get_current_stream().synchronize()
+        wait()
 
-    return {"cupy": work}
+    return work

@@ -13,9 +13,10 @@ median over rounds, ± the interquartile range. The probe is the driver's own wo
 """
 
 _NONE = """
-**No GPU was available to this project so far.** Every line of the CUDA half was run over the emulated driver
-(`docs/emulated-driver.md`) and compiled by NVIDIA's own compiler for sm_80, sm_90 and sm_100; nothing here was run, and
-nothing was timed, on a real device. This page is written by `python -m benchmarks.gpu --render REPORT` once one was.
+**No GPU was available to this project so far.** The host's path and every kernel were run over the emulated driver
+(`docs/emulated-driver.md`), and the kernels compiled by NVIDIA's own compiler for sm_80, sm_90 and sm_100; nothing here
+was run, and nothing was timed, on a real device. This page is written by `python -m benchmarks.gpu --render REPORT`
+once one was.
 """
 
 
@@ -39,7 +40,10 @@ def _row(row: dict[str, Any]) -> str:
     if "failed" in row:
         return f"| {row['name']} | failed: {row['failed'].splitlines()[-1]} | | | | | |"
     seconds = row["ours"]["seconds"]
-    peers = ", ".join(f"{name} {_time(peer['seconds'])}" for name, peer in row["peers"].items())
+    peers = ", ".join(
+        [f"{name} {_time(peer['seconds'])}" for name, peer in row["peers"].items()]
+        + [f"{name} failed" for name in row["peers_failed"]]
+    )
     probe = row["probe"]["seconds"] if row["probe"] else None
     ratio = f"{seconds / probe:.2f}" if probe else ""
     bar = f"{row['bar']:.2f}" if row["bar"] else ""

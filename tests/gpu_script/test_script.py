@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.gpu import __main__ as script
 from benchmarks.gpu import report
 
 
@@ -40,3 +41,13 @@ def test_a_report_becomes_a_page(found: Any, tmp_path: Path) -> None:
     text = (tmp_path / "page.md").read_text()
     assert found["device"]["name"] in text
     assert all(f"| {row['name']} |" in text for row in found["rows"])
+
+
+def test_a_report_keeps_the_part_that_is_not_asked_for(found: Any, tmp_path: Path) -> None:
+    """Measuring leaves the checks of the same device where they are, and a report of another device goes."""
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(found | {"checks": ["kept"]}))
+    begun = script._begun(path, ["rows"])
+    assert (begun["checks"], begun["rows"]) == (["kept"], [])
+    path.write_text(json.dumps(found | {"checks": ["kept"], "device": {"name": "another"}}))
+    assert script._begun(path, ["rows"])["checks"] == []

@@ -292,8 +292,9 @@ template <int D> CF_DEVICE cf_code<D> cf_load(const void *data, cf_i64 position)
     }
 }
 
-/* A sub-byte code among neighbours that others may be storing: one exchange of the bits that change. The bits replaced
- * are this thread's own, so they are still what was read. */
+/* A sub-byte code among neighbours that other threads may be storing: one exchange of the bits that change. The bits
+ * replaced are this thread's own, so they are still what was read. It reads and writes an aligned word, in memory of
+ * the device alone: what a driver gives begins and ends with whole ones, and atomics there are whole for the device. */
 template <int BITS> CF_DEVICE void cf_store_part(void *data, cf_i64 position, cf_u32 code) {
     cf_u64 address = (cf_u64)data;
     cf_i64 bit = position * BITS + (cf_i64)(address & 3) * 8;

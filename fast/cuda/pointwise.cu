@@ -4,7 +4,8 @@
  * Defines: CF_DST, the dtype written; CF_SOURCES, the dtypes read, separated by commas, and CF_COUNT, how many;
  * CF_EXPRESSION, the code stored, of the codes CF_X(0), CF_X(1) ... read and of the constants CF_VALUE(dtype, k), of which
  * there are CF_CONSTANTS. And a way of walking: CF_RANK, the capacity of the layouts; CF_LANES, elements of a vector; both;
- * or CF_PARTS. With the latter three CF_ALIKE may have bit k set: source k is one element along the innermost axis.
+ * or CF_PARTS. With the latter three CF_ALIKE may have bit k set: source k is one element along the innermost axis. With
+ * CF_TABLE the parameters lie in memory, where they would be more than a launch takes.
  *
  * dst may be identical to a source: a thread has read all it computes from before it stores, and nobody else reads that.
  */
@@ -51,12 +52,31 @@ template <int D> CF_DEVICE cf_code<D> cf_constant(const cf_values &values, int k
 
 CF_DEVICE cf_code<CF_DST> cf_computed_element(const cf_sources &x, const cf_values &values) { return CF_EXPRESSION; }
 
+/* ---- parameters ------------------------------------------------------------------------------------------------- */
+
+#ifdef CF_TABLE
+template <class T> struct cf_table {
+    T all;
+    cf_values values;
+};
+#define CF_GIVEN(type) const cf_table<type> *__restrict__ given
+#define CF_TAKE const auto &all = given->all; const cf_values &values = given->values
+#else
+#define CF_GIVEN(type) const __grid_constant__ type all, const __grid_constant__ cf_values values
+#define CF_TAKE
+#endif
+
+#ifdef CF_RANK
+typedef cf_operands<CF_ALL, CF_RANK> cf_layouts;
+#endif
+
 /* ---- any layouts ------------------------------------------------------------------------------------------------ */
 
 #if defined CF_RANK && !defined CF_LANES
 
 extern "C" __global__ void __launch_bounds__(256)
-cf_pointwise_strided(const __grid_constant__ cf_operands<CF_ALL, CF_RANK> all, const __grid_constant__ cf_values values) {
+cf_pointwise_strided(CF_GIVEN(cf_layouts)) {
+    CF_TAKE;
     for (cf_u64 index = cf_first_index(); index < all.size; index += cf_index_step()) {
         cf_places<CF_ALL> places = cf_places_of(all, (cf_number)index);
         cf_sources x;
@@ -148,7 +168,8 @@ CF_DEVICE void cf_compute_vector(void *const (&data)[CF_ALL], const cf_places<CF
 
 /* Rows of whole vectors: the layouts count vectors, of sources that are alike elements. */
 extern "C" __global__ void __launch_bounds__(256)
-cf_pointwise_rows(const __grid_constant__ cf_operands<CF_ALL, CF_RANK> all, const __grid_constant__ cf_values values) {
+cf_pointwise_rows(CF_GIVEN(cf_layouts)) {
+    CF_TAKE;
     for (cf_u64 index = cf_first_index(); index < all.size; index += cf_index_step()) {
         cf_compute_vector(all.data, cf_places_of(all, (cf_number)index), values);
     }
@@ -192,28 +213,30 @@ struct cf_packed {
     cf_u64 size;
 };
 
-/* A thread owns a byte of dst: it stores a whole one plainly, and its elements of one at an end among their neighbours. */
+/* A thread owns a byte of dst: one at an end keeps the bits of others, which nobody stores meanwhile. */
 extern "C" __global__ void __launch_bounds__(256)
 cf_pointwise_bytes(const __grid_constant__ cf_packed all, const __grid_constant__ cf_values values) {
     const int bits = cf_traits<CF_DST>::bits, count = 8 / bits;
     cf_i64 size = (cf_i64)all.size, bytes = (all.start[0] + size + count - 1) / count;
     for (cf_i64 number = (cf_i64)cf_first_index(); number < bytes; number += (cf_i64)cf_index_step()) {
         cf_i64 first = number * count - all.start[0];
-        cf_u32 byte = 0;
+        cf_u32 byte = 0, kept = 0;
         bool whole = first >= 0 && first + count <= size;
         for (int part = 0; part < count; part++) {
             cf_i64 index = first + part;
-            if (index < 0 || index >= size) continue;
+            if (index < 0 || index >= size) {
+                kept |= ((1u << bits) - 1) << (part * bits);
+                continue;
+            }
             cf_places<CF_ALL> places;
             cf_follow<0>(places, index);
             for (int k = 0; k < CF_ALL; k++) places.at[k] += all.start[k];
             cf_sources x;
             cf_load_row<1, CF_ALL>(x, all.data, places);
-            cf_u32 code = cf_computed_element(x, values);
-            byte |= code << (part * bits);
-            if (!whole) cf_store_part<bits>(all.data[0], places.at[0], code);
+            byte |= (cf_u32)cf_computed_element(x, values) << (part * bits);
         }
-        if (whole) ((cf_u8 *)all.data[0])[number] = (cf_u8)byte;
+        cf_u8 *target = (cf_u8 *)all.data[0] + number;
+        *target = (cf_u8)(whole ? byte : byte | (*target & kept));
     }
 }
 

@@ -124,3 +124,42 @@ def test_a_consumed_borrow_is_renewed(device: Cuda) -> None:
     assert lent.dead == "taken" and pointer(renewed) == where
     cf.submit_fill(renewed, 2)
     assert raw(renewed)[:1] == b"\x02"
+
+
+def over(pages: mmap.mmap, first: int, count: int, writeable: bool = True) -> Any:
+    """A buffer of the host's over some pages of a mapping."""
+    array = np.frombuffer(pages, np.uint8)[first * PAGE : (first + count) * PAGE]
+    array.flags.writeable = writeable
+    return cf.from_buffer(cf.uint8, array).buffer
+
+
+def test_memories_over_the_same_pages_share_their_registration(device: Cuda) -> None:
+    """All of them or some; the pages are unlocked when the last borrower of any is gone."""
+    gc.collect()
+    before, pages = registered(), mmap.mmap(-1, 4 * PAGE)
+    lent = over(pages, 0, 4).borrow(device)
+    again, part = over(pages, 0, 4).borrow(device), over(pages, 1, 2, writeable=False).borrow(device)
+    assert again is not None and part is not None and registered() == before + EMULATED
+    assert pointer(again) == pointer(lent) and pointer(part) == pointer(lent) + PAGE
+    cf.submit_fill(lent, 5)
+    assert raw(lent)[:1] == b"\x05" and pages[PAGE] == 5
+    del lent, again
+    gc.collect()
+    assert registered() == before + EMULATED and raw(part)[:2] == b"\x05\x05"
+    del part
+    device.advance(1 << 20)
+    gc.collect()
+    assert registered() == before
+
+
+@pytest.mark.parametrize(("first", "count", "writeable"), [(1, 3, True), (0, 2, True), (3, 2, True)])
+def test_pages_that_are_locked_in_part_are_none(device: Cuda, first: int, count: int, writeable: bool) -> None:
+    """A driver registers a page once, and all pages of a memory at once: until those that are locked are not."""
+    pages = mmap.mmap(-1, 5 * PAGE)
+    lent = over(pages, 1, 1).borrow(device), over(pages, 3, 1, writeable=False).borrow(device)
+    assert all(one is not None for one in lent)
+    assert over(pages, first, count, writeable).borrow(device) is None
+    assert over(pages, 3, 1).borrow(device) is None  # locked for reading only
+    del lent
+    gc.collect()
+    assert over(pages, first, count, writeable).borrow(device) is not None

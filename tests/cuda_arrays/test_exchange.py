@@ -10,8 +10,10 @@ import numpy as np
 import pycuda.driver
 import pytest
 from tests.cuda_arrays.drawing import bytes_to, elements, raw
+from tests.cuda_arrays.emulated import EMULATED
 
 import counterfoil as cf
+from counterfoil import dlpack
 from counterfoil.cuda.device import Cuda, pointer
 
 
@@ -220,3 +222,36 @@ def test_what_is_refused(device: Cuda, call: Any, rule: str) -> None:
 def test_arrays_of_the_host_have_no_cuda_interface() -> None:
     """So that libraries which ask do not take them for the device's."""
     assert not hasattr(cf.host_array(cf.int8, (2,)), "__cuda_array_interface__")
+
+
+def test_page_locked_memory_has_the_hosts_address_to_dlpack(device: Cuda) -> None:
+    """And the device's to __cuda_array_interface__: of MAPPED memory they may differ. It comes back with both."""
+    buffer = bytes_to(device, bytes(range(8)), cf.MemoryKind.MAPPED)
+    array = cf.Array(cf.uint8, cf.Layout.contiguous((8,)), buffer)
+    theirs = np.from_dlpack(array)
+    assert theirs.tolist() == list(range(8))
+    assert array.__cuda_array_interface__["data"][0] == pointer(buffer)
+    assert not EMULATED or pointer(buffer) != theirs.ctypes.data
+    back = cf.from_dlpack(array)
+    assert back.to_values() == list(range(8)) and pointer(back.buffer) == pointer(buffer)
+    there = device.buffer(8)
+    cf.submit_copy(back.buffer, there)
+    assert raw(there) == bytes(range(8))
+
+
+def test_page_locked_memory_that_is_none_is_refused(device: Cuda) -> None:
+    """A producer that says so of pages that no driver knows."""
+    values = np.arange(3, dtype=np.int8)
+
+    class Lying:
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (3, 0)
+
+        def __dlpack__(self, **asked: Any) -> Any:
+            capsule = values.__dlpack__(max_version=(1, 0))
+            dlpack.place(capsule, 3, 0)
+            return capsule
+
+    with pytest.raises(cf.InvalidArgument) as caught:
+        cf.from_dlpack(Lying())
+    assert caught.value.rule == "arguments/wrong-type"

@@ -93,18 +93,46 @@ tell(d.submitted - before, lost(a.buffer.wait, cf.Access.READ))
     assert told(program) == [0, None]
 
 
-def test_an_impossible_size_is_refused() -> None:
-    """More bytes than there are addresses."""
-    program = """
+@pytest.mark.parametrize("kind", ["DEVICE", "PINNED", "MAPPED"])
+def test_an_impossible_size_is_refused(kind: str) -> None:
+    """More bytes than there are addresses, or than any object counts; and the largest arrays that a shape can have."""
+    program = f"""
+kind = cf.MemoryKind.{kind}
 refused = []
-for nbytes in (1 << 62, 1 << 63, 1 << 70):
+calls = [lambda nbytes=nbytes: d.buffer(nbytes, kind) for nbytes in (1 << 55, (1 << 63) - 1, 1 << 63, 1 << 70)]
+calls += [lambda dtype=dtype: cf.empty(d, dtype, (1 << 52, 2), kind) for dtype in (cf.bit, cf.uint8, cf.complex128)]
+for call in calls:
     try:
-        d.buffer(nbytes)
-    except cf.DeviceMemoryExhausted:
-        refused.append(nbytes)
-tell(len(refused))
+        call()
+    except cf.DeviceMemoryExhausted as refusal:
+        refused.append(refusal.subjects["nbytes"])
+tell(refused, d.buffer(8, kind).nbytes)
 """
-    assert told(program) == [3]
+    sizes = [1 << 55, (1 << 63) - 1, 1 << 63, 1 << 70, 1 << 50, 1 << 53, 1 << 57]
+    assert told(program) == [sizes, 8]
+
+
+@pytest.mark.parametrize("kind", ["DEVICE", "PINNED", "MAPPED"])
+@pytest.mark.parametrize(("code", "ends"), [(1, False), (304, False), (801, False), (700, True)])
+def test_an_allocation_that_fails_ends_a_device_only_where_the_driver_says_so(kind: str, code: int, ends: bool) -> None:
+    """An error that does not stick is told in the driver's words: what was made before stays, and the next is made."""
+    entry = "cuMemAlloc" if kind == "DEVICE" else "cuMemHostAlloc"
+    program = f"""
+from counterfoil.cuda import DriverFailed
+kind = cf.MemoryKind.{kind}
+held = cf.from_values(cf.uint8, (4,), [1, 2, 3, 4]).to_device(d)
+configure("fail={entry}:1+={code}")
+try:
+    d.buffer(90000, kind)
+except DriverFailed as failure:
+    said = "driver"
+except cf.Lost as refusal:
+    said = "lost"
+configure("fail=")
+live = cf.inspection.live_bytes(d)
+tell(said, live, lost(lambda: held.to_device(cf.host()).to_values()) is not None, lost(d.buffer, 90000) is not None)
+"""
+    assert told(program) == ["lost" if ends else "driver", 4, ends, ends]
 
 
 def test_pages_that_cannot_be_mapped_are_unlocked_again() -> None:

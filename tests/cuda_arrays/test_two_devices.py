@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cuda_arrays.drawing import DTYPES, arrays, bytes_to, filling, raw, shapes, twin
+from tests.cuda_arrays.emulated import EMULATED, calls, told
 
 import counterfoil as cf
 from counterfoil.cuda.device import Cuda, computing_device, opened, pointer
@@ -80,3 +81,36 @@ def test_devices_neither_borrow_nor_compute_together(device: Cuda, other: Cuda) 
         assert device.buffer(4096, kind).borrow(other) is None
     assert computing_device([cf.empty(device, cf.int8, (2,)), cf.empty(other, cf.int8, (2,))]) is None
     assert cf.cuda(1) is other and other is not device
+
+
+@pytest.mark.skipif(not EMULATED, reason="counts calls of the emulated driver")
+def test_a_copy_between_devices_names_both(device: Cuda, other: Cuda) -> None:
+    """Neither has to reach the other's memory, and nothing goes by way of the host."""
+    source, target = bytes_to(device, b"abcd"), other.buffer(4)
+    array = cf.Array(cf.uint8, cf.Layout((2, 2), (1, 2)), source)
+    before = calls("cuMemcpyPeerAsync"), calls("cuMemcpyDtoHAsync"), calls("cuCtxEnablePeerAccess")
+    cf.submit_copy(source, target)
+    there = cf.empty(other, cf.uint8, (2, 2))
+    cf.transfer(array, there)
+    assert calls("cuMemcpyPeerAsync") == before[0] + 2 and calls("cuCtxEnablePeerAccess") == before[2]
+    assert calls("cuMemcpyDtoHAsync") == before[1]
+    assert (raw(target), raw(there.buffer)) == (b"abcd", b"acbd")
+
+
+@pytest.mark.skipif(not EMULATED, reason="a process of its own over the emulated driver")
+def test_memory_of_others_opens_its_own_device_alone() -> None:
+    """__cuda_array_interface__ of memory on device 1: device 0 gets no context."""
+    program = """
+from counterfoil.cuda import device
+e = cf.cuda(1)
+x = cf.from_values(cf.int32, (3,), [1, 2, 3]).to_device(e)
+class Described:
+    __cuda_array_interface__ = x.__cuda_array_interface__
+class Nothing:
+    __cuda_array_interface__ = {"shape": (0,), "typestr": "|u1", "data": (0, False), "version": 3, "stream": 1}
+del device._devices[0]
+y = cf.asarray(Described())
+opened = list(device._devices)
+tell(opened, y.device is e, y.to_device(cf.host()).to_values(), cf.asarray(Nothing()).shape)
+"""
+    assert told(program) == [[1], True, [1, 2, 3], [0]]

@@ -17,7 +17,7 @@ if EMULATED:
     @pytest.fixture
     def device() -> Iterator[Device]:
         """A context on device 0, current; eager, with no failures planned. Nothing is left when it ends."""
-        EMULATOR.configure("mode=eager order=forward seed=0 fail= free=waits")
+        EMULATOR.configure("mode=eager order=forward seed=0 fail= free=waits across=named host_atomics=0")
         cuda.init()
         made = Device(0)
         yield made

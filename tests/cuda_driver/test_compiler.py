@@ -91,3 +91,11 @@ def test_headers_of_the_program_are_found(tmp_path: Path) -> None:
 def test_forms_of_kernels(device: Device, text: str) -> None:
     """The forms in which kernels, shared memory and variables are written are all known."""
     cuda.module_from_buffer(cubin(text))
+
+
+def test_parameters_are_few(tmp_path: Path) -> None:
+    """4096 bytes of them, as compilers before CUDA 12.1 have it; one more is refused."""
+    text = "struct S {{ char bytes[{}]; }};\n__global__ void k(S s) {{}}\n"
+    assert compile_with(tmp_path, text.format(4096), "--cubin").returncode == 0
+    refused = compile_with(tmp_path, text.format(4097), "--cubin")
+    assert refused.returncode == 1 and "at most 4096 bytes of parameters" in refused.stderr

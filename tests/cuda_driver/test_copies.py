@@ -23,15 +23,62 @@ def test_device_to_device(any_mode: Device) -> None:
     assert (to_host(target, 24, "i4") == VALUES).all()
 
 
+def peer_copy(to: Any, to_context: Any, of: Any, of_context: Any, nbytes: int) -> int:
+    """The answer of the copy that names both contexts. PyCUDA 2026.1 does not name them as the driver wants them."""
+    sides = ((to, to_context), (of, of_context))
+    named = [(ctypes.c_uint64(int(memory)), ctypes.c_void_p(context.handle)) for memory, context in sides]
+    return call("cuMemcpyPeer", *named[0], *named[1], ctypes.c_size_t(nbytes))
+
+
 def test_device_to_another_device(any_mode: Device) -> None:
     """A copy between contexts carries the bytes."""
     source = to_device(VALUES)
     other = Device(1)
     target = cuda.mem_alloc(VALUES.nbytes)
-    cuda.memcpy_peer(target, source, VALUES.nbytes, other.context, any_mode.context)
+    answer = peer_copy(target, other.context, source, any_mode.context, VALUES.nbytes)
+    values = to_host(target, 24, "i4")
+    other.close()
+    assert answer == 0 and (values == VALUES).all()
+
+
+def test_a_copy_between_devices_names_them(device: Device) -> None:
+    """Contexts that have not the memory, and memory of the host, are invalid values."""
+    source, locked = to_device(VALUES), pinned(VALUES)
+    other = Device(1)
+    target = cuda.mem_alloc(VALUES.nbytes)
+    here, there = device.context, other.context
+    assert peer_copy(target, here, source, there, VALUES.nbytes) == 1
+    assert peer_copy(target, there, locked.ctypes.data, here, VALUES.nbytes) == 1
+    other.close()
+
+
+def test_what_names_no_context_stays_on_its_device(device: Device) -> None:
+    """Copies and fills of another device's memory are refused, but for what unified addressing is told to allow."""
+    source = to_device(VALUES)
+    other = Device(1)
+    target = cuda.mem_alloc(VALUES.nbytes)
+    for attempt in (
+        lambda: cuda.memcpy_dtod(target, source, VALUES.nbytes),
+        lambda: cuda.memcpy_dtoh(np.empty_like(VALUES), source),
+        lambda: cuda.memset_d8(source, 1, 4),
+    ):
+        with pytest.raises(cuda.LogicError, match="invalid argument"):
+            attempt()
+    EMULATOR.configure("across=plain")
+    cuda.memcpy_dtod(target, source, VALUES.nbytes)
     values = to_host(target, 24, "i4")
     other.close()
     assert (values == VALUES).all()
+
+
+def test_a_pitch_has_a_limit(device: Device) -> None:
+    """Rows that are 2^31 bytes apart are more than a driver copies at once."""
+    copy, source = cuda.Memcpy2D(), to_device(VALUES)
+    copy.set_src_device(source)
+    copy.set_dst_host(np.empty(24, "i4"))
+    copy.src_pitch, copy.dst_pitch, copy.width_in_bytes, copy.height = 1 << 31, 8, 8, 1
+    with pytest.raises(cuda.LogicError, match="invalid argument"):
+        copy(aligned=True)
 
 
 def test_planes(any_mode: Device) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pycuda.driver as cuda
 import pytest
-from tests.cuda_driver.support import EMULATOR, Device, pinned, run_python, to_device, to_host
+from tests.cuda_driver.support import EMULATOR, LIBRARY, Device, pinned, run_python, to_device, to_host
 
 COUNT = 'extern "C" __global__ void count(int *a) { a[blockIdx.x] = 1; }'
 BAD = r"""
@@ -44,6 +44,23 @@ def test_names_need_no_version(device: Device) -> None:
     EMULATOR.configure("fail=cuMemcpyDtoH:1=1")
     with pytest.raises(cuda.LogicError, match="invalid argument"):
         to_host(value, 4, "u1")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["cuMemAlok", "cuMemAlloc_v9", "malloc", "emucuda_calls"]
+    + ["cuGetErrorName", "cuGetErrorString", "cuGetProcAddress", "cuGetProcAddress_v2", "cuEventRecordWithFlags"],
+)
+def test_a_failure_that_cannot_come_is_no_setting(device: Device, name: str) -> None:
+    """A failure of what is no entry point, or of one that never fails, is refused, and nothing is planned."""
+    assert LIBRARY.emucuda_configure(f"fail={name}:1+=2".encode()) == -1
+    assert int(cuda.mem_alloc(16)) > 0
+
+
+@pytest.mark.parametrize("name", ["cuMemAlloc", "cuMemAlloc_v2", "cuMemPoolCreate"])
+def test_a_failure_of_any_other_entry_point_is_one(device: Device, name: str) -> None:
+    """Entry points are known with and without their versions, and those that are not emulated too."""
+    assert LIBRARY.emucuda_configure(f"fail={name}:1=2".encode()) == 0
 
 
 def test_memory_that_has_run_out_stays_so(device: Device) -> None:

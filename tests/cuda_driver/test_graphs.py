@@ -1,6 +1,7 @@
 """Graphs: captured from streams, launched again and again, their kernels given other arguments."""
 
 import ctypes
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -191,3 +192,38 @@ def test_after_a_capture_the_stream_is_as_before(device: Device) -> None:
     cuda.memset_d32_async(value, 3, 1, stream)
     stream.synchronize()
     assert (to_host(value, 1, "i4")[0], EMULATOR.pending()) == (3, 0)
+
+
+def elsewhere(work: Callable[[], object]) -> None:
+    """Run in a thread of its own, in which the test's context is current."""
+    context = ctypes.c_void_p()
+    assert call("cuCtxGetCurrent", ctypes.byref(context)) == 0
+
+    def run() -> None:
+        assert call("cuCtxPushCurrent_v2", context) == 0
+        work()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+
+
+@pytest.mark.parametrize(("mode", "refused"), [(0, True), (1, False), (2, False)])
+def test_a_global_capture_forbids_other_threads_to_ask(device: Device, mode: int, refused: bool) -> None:
+    """Whether work is done, among other things; a local or a relaxed one does not."""
+    stream, asked, answers = cuda.Stream(NON_BLOCKING), cuda.Stream(NON_BLOCKING), list[int]()
+    graph = Graph(stream, lambda: elsewhere(lambda: answers.append(call("cuStreamQuery", handle(asked)))), mode)
+    assert (answers, graph.result) == (([900], 901) if refused else ([0], 0))
+
+
+def test_a_relaxed_thread_is_forbidden_nothing(device: Device) -> None:
+    """It says so, and gets told what it was before."""
+    stream, asked, answers = cuda.Stream(NON_BLOCKING), cuda.Stream(NON_BLOCKING), list[int]()
+
+    def ask() -> None:
+        mode = ctypes.c_int(2)
+        answers.extend([call("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode)), mode.value])
+        answers.append(call("cuStreamQuery", handle(asked)))
+
+    graph = Graph(stream, lambda: elsewhere(ask))
+    assert (answers, graph.result) == ([0, 0, 0], 0)

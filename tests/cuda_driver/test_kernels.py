@@ -293,3 +293,18 @@ def test_lanes_take_turns_in_the_order_asked_for(device: Device) -> None:
     EMULATOR.configure("order=forward")
     assert (seen[0][0], seen[1][0]) == (30, 1)
     assert seen[0][1:] == seen[1][1:]
+
+
+def test_atomics_stay_in_memory_of_the_device(device: Device) -> None:
+    """On the host's memory they are whole for nobody else: an illegal address, unless they are told to be allowed."""
+    kernel = device.kernel('extern "C" __global__ void add(int *i) { atomicAdd(i, 1); }', "add")
+    locked = cuda.pagelocked_zeros(1, "i4", mem_flags=cuda.host_alloc_flags.DEVICEMAP)
+    EMULATOR.configure("host_atomics=1")
+    kernel(np.uint64(locked.ctypes.data), block=(4, 1, 1), grid=(1, 1))
+    cuda.Context.synchronize()
+    assert locked[0] == 4
+    EMULATOR.configure("host_atomics=0")
+    with pytest.raises(cuda.LogicError, match="illegal memory access"):
+        kernel(np.uint64(locked.ctypes.data), block=(4, 1, 1), grid=(1, 1))
+        cuda.Context.synchronize()
+    assert "an atomic operation on memory of the host" in EMULATOR.last_fault()

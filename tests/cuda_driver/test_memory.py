@@ -180,3 +180,47 @@ def test_page_locked_memory_ends_at_closed_pages(device: Device) -> None:
     kernel(np.intp(values.ctypes.data), block=(1, 1, 1))
     with pytest.raises(cuda.LogicError, match="illegal memory access"):
         cuda.Context.synchronize()
+
+
+def mapped(address: int) -> int:
+    """The device's address of page-locked memory."""
+    found = ctypes.c_uint64()
+    assert call("cuMemHostGetDevicePointer_v2", ctypes.byref(found), ctypes.c_void_p(address), 0) == 0
+    return found.value
+
+
+def attribute(which: int, address: int) -> int:
+    """A pointer attribute that is an address."""
+    found = ctypes.c_uint64()
+    assert call("cuPointerGetAttribute", ctypes.byref(found), which, ctypes.c_uint64(address)) == 0
+    return found.value
+
+
+def test_combined_memory_lies_elsewhere_for_devices(any_mode: Device) -> None:
+    """It has two addresses, each of which tells the other; devices know one of them only. Other memory has one."""
+    flags = cuda.host_alloc_flags
+    locked = cuda.pagelocked_empty(100, "u1", mem_flags=flags.WRITECOMBINED | flags.DEVICEMAP)
+    here = locked.ctypes.data
+    there = mapped(here)
+    assert there != here and (attribute(3, here), attribute(4, there)) == (there, here)
+    locked[:] = 7
+    assert (to_host(there, 100, "u1") == 7).all()
+    cuda.memset_d8(there, 9, 100)
+    cuda.Context.synchronize()
+    assert (locked == 9).all()
+    with pytest.raises(cuda.LogicError, match="invalid argument"):
+        cuda.memset_d8(here, 1, 100)
+    plain = pinned(np.zeros(100, "u1"))
+    assert mapped(plain.ctypes.data) == plain.ctypes.data
+
+
+def test_combined_memory_goes_with_its_view(device: Device) -> None:
+    """The view is no allocation of its own: it is not counted, nor freed by itself."""
+    before = EMULATOR.live_allocations()
+    flags = cuda.host_alloc_flags
+    locked = cuda.pagelocked_empty(100, "u1", mem_flags=flags.WRITECOMBINED)
+    there = mapped(locked.ctypes.data)
+    assert EMULATOR.live_allocations() == before + 1 and call("cuMemFreeHost", ctypes.c_void_p(there)) == 1
+    locked.base.free()
+    assert EMULATOR.live_allocations() == before
+    assert call("cuPointerGetAttribute", ctypes.byref(ctypes.c_uint64()), 3, ctypes.c_uint64(there)) == 1

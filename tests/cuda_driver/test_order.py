@@ -164,7 +164,7 @@ def test_work_of_a_destroyed_stream_goes_on(device: Device) -> None:
 
 def test_events_order_devices(device: Device) -> None:
     """A stream of one device waits for an event of another."""
-    EMULATOR.configure("mode=lazy")
+    EMULATOR.configure("mode=lazy across=plain")
     value, stream = to_device(np.zeros(1, "i4")), cuda.Stream(NON_BLOCKING)
     cuda.memset_d32_async(value, 1, 1, stream)
     event = cuda.Event().record(stream)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cuda_arrays.emulated import EMULATED, told
 from tests.cuda_kernels.arrays_there import Values, put, result, turned
 
 import counterfoil
@@ -30,6 +31,7 @@ class Blas:
     def __init__(self) -> None:
         self.driver = ctypes.CDLL("libcuda.so.1")
         self.stream, self.math, self.products = 0, 0, 0
+        self.workspaces: list[tuple[int, int, int]] = []
 
     def create(self) -> int:
         """A handle."""
@@ -38,6 +40,10 @@ class Blas:
     def set_stream(self, handle: int, stream: int) -> None:
         """The stream that products are enqueued on."""
         self.stream = stream
+
+    def set_workspace(self, handle: int, address: int, nbytes: int) -> None:
+        """The memory that products may use."""
+        self.workspaces.append((address, nbytes, self.stream))
 
     def set_math_mode(self, handle: int, mode: int) -> None:
         """How they are computed."""
@@ -120,3 +126,78 @@ def test_without_a_library_that_starts_the_tiles_do_it(blas: Blas, monkeypatch: 
         a = np.eye(4, dtype="float32")
         assert np.array_equal(result("matmul", a, put(a), put(a)), a)
     assert len(tried) == 1
+
+
+def failing(blas: Blas, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
+    """Products fail as the bindings' do."""
+
+    def fails(handle: int, *given: int) -> None:
+        raise RuntimeError(words)
+
+    monkeypatch.setattr(blas, "gemm_strided_batched_ex", fails)
+
+
+@pytest.mark.parametrize("status", ["NOT_SUPPORTED (15)", "NOT_INITIALIZED (1)", "ALLOC_FAILED (3)"])
+def test_what_the_library_refuses_when_asked_goes_to_the_tiles(
+    blas: Blas, monkeypatch: pytest.MonkeyPatch, status: str
+) -> None:
+    """The device goes on, and the product is there; also one that tiles would share out."""
+    failing(blas, monkeypatch, status)
+    for k in (7, 3000):
+        a, b = RANDOM.integers(-4, 5, (5, k)).astype("float32"), RANDOM.integers(-4, 5, (k, 3)).astype("float32")
+        assert np.array_equal(result("matmul", np.zeros((5, 3), "float32"), put(a), put(b)), a @ b)
+
+
+@pytest.mark.skipif(not EMULATED, reason="asks the emulated driver to fail")
+def test_a_library_that_fails_with_the_device_loses_it() -> None:
+    """In the words of the driver, which tells more than the library's status."""
+    program = """
+import ctypes
+from counterfoil.cuda.kernels import library
+from tests.cuda_kernels.test_blas import Blas
+from pycuda import driver as pycuda
+blas = Blas()
+library._cublas = lambda: blas
+a = cf.from_values(cf.float32, (2, 2), [1.0, 2.0, 3.0, 4.0]).to_device(d)
+d.advance(100)
+def fails(handle, *given):
+    memory = pycuda.mem_alloc(64)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(memory))
+    configure("fail=cuMemcpyDtoDAsync:1@700")
+    pycuda.memcpy_dtod_async(int(memory), int(memory) + 32, 32, d.timeline.raw)
+    raise RuntimeError("EXECUTION_FAILED (13)")
+blas.gemm_strided_batched_ex = fails
+tell(lost(lambda: (a @ a).to_device(cf.host()).to_values()))
+"""
+    (words,) = told(program)
+    assert words.startswith("cuda:0: ") and "illegal memory access" in words
+
+
+def test_the_library_works_in_memory_that_it_was_given(blas: Blas) -> None:
+    """After the stream was set, which takes it away; on 256 bytes, as many as are recommended."""
+    a = np.eye(4, dtype="float32")
+    assert np.array_equal(result("matmul", a, put(a), put(a)), a)
+    (address, nbytes, stream) = blas.workspaces[-1]
+    device = counterfoil.cuda(0)
+    assert isinstance(device, Cuda)
+    recommended = library.WORKSPACE[device.properties["compute_capability"] >= (9, 0)]
+    assert (nbytes, stream) == (recommended, device.handle) and address % 256 == 0
+
+
+def test_a_library_without_room_to_start_gets_some(blas: Blas, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What nobody uses is given back, and it is asked once more."""
+    device = counterfoil.cuda(0)
+    assert isinstance(device, Cuda)
+    tried: list[int] = []
+
+    def starts() -> int:
+        tried.append(device.pool.cached_bytes())
+        if len(tried) == 1:
+            raise RuntimeError("ALLOC_FAILED (3)")
+        return 77
+
+    monkeypatch.setattr(blas, "create", starts)
+    a = np.eye(4, dtype="float32")
+    put(np.zeros(1 << 16, "float32"))
+    assert np.array_equal(result("matmul", a, put(a), put(a)), a)
+    assert len(tried) == 2 and tried[0] > 0 == tried[1] and blas.products == 1

@@ -7,10 +7,11 @@ import re
 import pytest
 
 from counterfoil.cuda import compiler, sources
-from counterfoil.cuda.kernels import filling, mapping, pointwise
+from counterfoil.cuda.kernels import filling, mapping, pointwise, reducing, scanning
+from counterfoil.cuda.sources import Source
 from counterfoil.programs import Program
 from counterfoil_spec import expressions
-from counterfoil_spec.dtypes import Dtype, bit, bool_, complex64, complex128, float32, uint4
+from counterfoil_spec.dtypes import Dtype, bit, bool_, complex64, complex128, float32, float64, uint4
 from counterfoil_spec.kernels import ARITIES, KERNELS, Kernel
 
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
@@ -18,7 +19,7 @@ ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
 WAYS = {
     "vectors": (("CF_LANES", "1"), ("CF_ALIKE", "0")), "bytes": (("CF_PARTS", "1"), ("CF_ALIKE", "1")),
     "rows": (("CF_LANES", "4"), ("CF_ALIKE", "0"), ("CF_RANK", "4")), "strided": (("CF_RANK", "4"),),
-    "wide": (("CF_RANK", "32"), ("CF_WIDE", "1")),
+    "wide": (("CF_RANK", "32"), ("CF_WIDE", "1")), "table": (("CF_RANK", "32"), ("CF_WIDE", "1"), ("CF_TABLE", "1")),
 }  # fmt: skip
 
 POINTWISE = [row for row in KERNELS.values() if row.family.pointwise and ARITIES.get(row.family)]
@@ -102,3 +103,26 @@ def test_a_device_older_than_the_compiler_is_named() -> None:
     """In one sentence that says what there is code for."""
     with pytest.raises(compiler.CompilerFailed, match="and later, not for sm_35"):
         compiler.cubin('extern "C" __global__ void f(int *x) { *x = 1; }', "sm_35")
+
+
+ROUNDED = re.compile(rb"\b(?:add|sub|mul|mad|fma|div|sqrt|rcp)\.[\w.]*f(?:32|64)\b")
+"""Operations of floats in PTX."""
+
+SUM_OF_PRODUCT = "cf_add<CF_FLOAT32>(cf_mul<CF_FLOAT32>(CF_X(0), CF_X(1)), CF_X(2))"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        reducing.source("mean", float32, 1, 1),
+        reducing.source("prod", float64, 1, 1),
+        pointwise.source(pointwise.kernel(KERNELS["fdiv"], (float32,) * 3), (("CF_LANES", "4"),)),
+        pointwise.source(pointwise.Expression(SUM_OF_PRODUCT, (float32,) * 4), (("CF_LANES", "4"),)),
+        scanning.source(float64, 1),
+    ],
+)
+def test_ptx_says_how_operations_of_floats_round(source: Source) -> None:
+    """To nearest: the driver, which compiles it for a newer device, contracts and flushes none of them."""
+    made = compiler.cubin(source.text, "sm_999")
+    found = ROUNDED.findall(made)
+    assert found and all(b".rn." in operation for operation in found) and b".ftz" not in made

@@ -3,9 +3,10 @@
 Python binds the package to ``counterfoil.cuda`` when the first of its rooms is imported, where the function of that
 name stood: so the package is called like it. Nothing here touches PyCUDA or a driver before a device is asked for.
 
-Rooms: ``probe`` and ``driver`` are all that names PyCUDA. ``device`` is the device, ``stream`` its timeline, ``pool``
-and ``memory`` its memory, ``copies`` what moves bytes, ``borrowing`` host memory it maps, ``exchange`` the protocols of
-other libraries; ``sources``, ``compiler``, ``cubins``, ``launch``, ``calls`` and ``kernels`` compile and run kernels.
+Rooms: ``probe`` and ``driver`` are all that names PyCUDA, ``entries`` what the driver is asked without it. ``device``
+is the device, ``stream`` its timeline, ``pool`` and ``memory`` its memory, ``copies`` what moves bytes, ``borrowing``
+host memory it maps, ``exchange`` the protocols of other libraries; ``sources``, ``compiler``, ``cubins``, ``launch``,
+``calls`` and ``kernels`` compile and run kernels.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Borrows between the host and CUDA devices: the same memory under another device, as long as a borrower lives.
 
 Host memory of whole pages is registered with the driver for that; it is unregistered when its last borrower is gone,
-views and pending work included, and before the memory goes.
+views and pending work included, and before the memory goes. A driver registers a page once: memories over pages that
+are registered here already share the registration.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import mmap
 import threading
 import weakref
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil._native import ffi, lib
 from counterfoil.buffers import Buffer, Memory
@@ -25,21 +26,43 @@ PAGE: Final = mmap.PAGESIZE
 """Bytes of a page."""
 
 
-class Registration:
-    """Pages that are locked and mapped for devices, at ``pointer``; while it lives, so does the memory.
+class Pages(NamedTuple):
+    """Whole pages of the host's; ``readonly``: nobody writes them through this."""
+
+    first: int
+    end: int
+    readonly: bool
+
+    def cover(self, other: Pages) -> bool:
+        """Whether what others are to do with theirs can be done through these."""
+        return self.first <= other.first and other.end <= self.end and (other.readonly or not self.readonly)
+
+    def meet(self, other: Pages) -> bool:
+        """Whether they share a page."""
+        return self.first < other.end and other.first < self.end
+
+
+class Locked:
+    """Pages that are locked and mapped for devices; while it lives, so does the memory.
 
     They are unlocked by a finalizer, which runs when no weak reference leads here any more (``__del__`` runs before
     that), and ``gone`` is set then.
     """
 
-    __slots__ = ("__weakref__", "gone", "pointer")
+    __slots__ = ("__weakref__", "gone")
 
-    def __init__(self, device: Cuda, memory: Memory) -> None:
-        base = int(ffi.cast("uintptr_t", memory.c.base))
+    def __init__(self, device: Cuda, pages: Pages, owner: handles.Owner) -> None:
         with device.primary:
-            self.pointer = driver.register(base, memory.nbytes, bool(memory.c.flags & lib.CF_MEMORY_READ))
+            driver.register(pages.first, pages.end - pages.first, pages.readonly)
         self.gone = threading.Event()
-        weakref.finalize(self, _unlock, device.primary, base, memory.owner, self.gone).atexit = False
+        weakref.finalize(self, _unlock, device.primary, pages.first, owner, self.gone).atexit = False
+
+
+class Registration(NamedTuple):
+    """A memory's part of locked pages: where it lies for a device."""
+
+    locked: Locked
+    pointer: int
 
 
 def _unlock(primary: driver.Primary, address: int, owner: handles.Owner, gone: threading.Event) -> None:
@@ -71,8 +94,8 @@ class Borrowed(Buffer):
 
 
 _guard = threading.RLock()
-_registrations: weakref.WeakKeyDictionary[Memory, tuple[weakref.ref[Registration], threading.Event]]
-_registrations = weakref.WeakKeyDictionary()
+_locked: dict[Pages, tuple[weakref.ref[Locked], threading.Event]] = {}
+"""The locked pages that live, or are about to be unlocked."""
 
 
 def borrowed(buffer: Buffer, device: Device) -> Buffer | None:
@@ -88,24 +111,37 @@ def borrowed(buffer: Buffer, device: Device) -> Buffer | None:
 
 
 def _registration(device: Device, memory: Memory) -> Registration | None:
-    """The registration of a memory, made where there is none; None if it is not whole pages, or the driver refuses."""
+    """A memory's registration; None if it is not whole pages, or the driver refuses them."""
     from counterfoil.cuda.device import Cuda
 
     assert isinstance(device, Cuda)
-    if not memory.nbytes or memory.nbytes % PAGE or int(ffi.cast("uintptr_t", memory.c.base)) % PAGE:
+    first = int(ffi.cast("uintptr_t", memory.c.base))
+    if not memory.nbytes or memory.nbytes % PAGE or first % PAGE:
         return None
-    with _guard:
-        known = _registrations.get(memory)
-        found = None if known is None else known[0]()
-        if found is None:
-            if known is not None:
-                known[1].wait()  # another thread is about to unlock the pages
-            try:
-                found = Registration(device, memory)
-            except DriverFailed:
-                return None
-            _registrations[memory] = weakref.ref(found), found.gone
-    return found
+    pages = Pages(first, first + memory.nbytes, bool(memory.c.flags & lib.CF_MEMORY_READ))
+    try:
+        with _guard:
+            found = _covering(pages)
+            if found is None:
+                found = Locked(device, pages, memory.owner)
+                _locked[pages] = weakref.ref(found), found.gone
+        with device.primary:
+            return Registration(found, driver.mapped_here(first))
+    except DriverFailed:  # among other reasons, some of the pages are locked already: by others, or not for this
+        return None
+
+
+def _covering(pages: Pages) -> Locked | None:
+    """Locked pages that serve; those about to be unlocked that are in the way are waited for. Under the guard."""
+    for known, (reference, gone) in list(_locked.items()):
+        found = reference()
+        if found is not None:
+            if known.cover(pages):
+                return found
+        elif gone.is_set() or known.meet(pages):
+            gone.wait()  # another thread unlocks them
+            del _locked[known]
+    return None
 
 
 def _registered(made: Buffer, registration: Registration) -> Borrowed:

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 from functools import lru_cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,7 +39,7 @@ def cubin(text: str, arch: str) -> bytes:
 def identity() -> str:
     """What tells the output of the compiler in use from another's."""
     command = _command()
-    facts = (_nvrtc_version(),) if command is None else (*command, _command_facts(command))
+    facts = (_nvrtc_version(), _nvrtc_build()) if command is None else (*command, _command_facts(command))
     return " ".join((*facts, *FLAGS))
 
 
@@ -89,6 +90,15 @@ def _nvrtc() -> Any:
 def _nvrtc_version() -> str:
     _, major, minor = _checked(_nvrtc().nvrtcVersion())
     return f"nvrtc {major}.{minor}"
+
+
+@lru_cache(maxsize=1)
+def _nvrtc_build() -> str:
+    """The release of NVRTC's wheel, which tells more than the version that it says; empty for one from elsewhere."""
+    try:
+        return metadata.version("nvidia-cuda-nvrtc")
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def _checked(answered: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -46,12 +46,22 @@ def copy(device: Cuda, src: Buffer, dst: Buffer) -> Work:
     """The bytes of a buffer into another of the same length."""
     stream = device.timeline.raw
     if src.memory.opaque and dst.memory.opaque:
-        return Work(lambda: driver.between(pointer(dst), pointer(src), dst.nbytes, stream))
+        return Work(lambda: _enqueue(device, src, dst))
     if src.memory.opaque:
         return Work(lambda: driver.to_host(dst.bytes(), pointer(src), stream))
     # What is not page-locked the driver may read at once: it has to be there by then.
     reached = () if src.memory.pointer else tuple(src.memory.points(False))
     return Work(lambda: driver.to_device(pointer(dst), src.bytes(), stream), reached=reached)
+
+
+def _enqueue(device: Cuda, src: Buffer, dst: Buffer) -> None:
+    """Enqueue the copy of bytes that devices have, of one device or of two."""
+    to, of, stream = dst.memory.device, src.memory.device, device.timeline.raw
+    assert isinstance(to, Cuda) and isinstance(of, Cuda)
+    if to is of:
+        driver.within(pointer(dst), pointer(src), dst.nbytes, stream)
+    else:
+        driver.between(to.primary, pointer(dst), of.primary, pointer(src), dst.nbytes, stream)
 
 
 def transfer(device: Cuda, src: Array, dst: Array, fresh: bool) -> Work:
@@ -61,7 +71,7 @@ def transfer(device: Cuda, src: Array, dst: Array, fresh: bool) -> Work:
     tail = zero_tail_of(device, dst) if fresh else None
     if not _here(device, src):
         return _from_host(device, src, dst, tail)
-    if not _here(device, dst):
+    if not _here(device, dst) or _is_hosts(dst):
         return _to_peer(device, src, dst, fresh) if dst.buffer.memory.opaque else _to_host(device, src, dst, fresh)
     move = _moving(device, dst, src)
 
@@ -71,6 +81,21 @@ def transfer(device: Cuda, src: Array, dst: Array, fresh: bool) -> Work:
         move()
 
     return Work(issue)
+
+
+def scratch_like(device: Cuda, array: Array) -> Array:
+    """A C-contiguous array of that dtype and shape in scratch memory of the device."""
+    return _staged(device, array, MemoryKind.DEVICE)
+
+
+def brought(device: Cuda, src: Array, dst: Array) -> Work:
+    """The elements of such an array into one in memory that the host addresses, where others keep their bits."""
+    if _whole(dst):
+        into, finish = _bytes(dst), None
+    else:
+        staged = _staged(device, dst, MemoryKind.PINNED)
+        into, finish = staged.buffer, lambda: lib.cf_array_transfer(dst._c, staged._c)
+    return Work(lambda: driver.to_host(into.bytes(), pointer(src.buffer), device.timeline.raw), finish)
 
 
 def through_host(dst: Array, src: Array, fresh: bool) -> None:
@@ -145,7 +170,7 @@ def _to_peer(device: Cuda, src: Array, dst: Array, fresh: bool) -> Work:
 
         def issue() -> None:
             gather()
-            driver.between(pointer(_bytes(dst)), pointer(gathered.buffer), _bytes(dst).nbytes, device.timeline.raw)
+            _enqueue(device, gathered.buffer, _bytes(dst))
 
         return Work(issue)
     staged = _staged(device, src, MemoryKind.PINNED)
@@ -158,6 +183,11 @@ def _to_peer(device: Cuda, src: Array, dst: Array, fresh: bool) -> Work:
 def _here(device: Cuda, array: Array) -> bool:
     """Whether the device's kernels address the elements."""
     return array.device is device
+
+
+def _is_hosts(array: Array) -> bool:
+    """Whether it is the host that stores the elements: narrower than a byte, in memory that it addresses."""
+    return array.dtype.bits < 8 and not array.buffer.memory.opaque
 
 
 def _whole(array: Array) -> bool:

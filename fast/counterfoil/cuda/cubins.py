@@ -26,22 +26,34 @@ _SUFFIX: Final = ".cubin"
 
 
 class Module:
-    """A loaded cubin. It is unloaded when nobody holds it any more, by whichever thread drops it.
+    """A loaded cubin, with the kernels asked for. It is unloaded when nobody holds it any more, by whichever thread.
 
-    By a finalizer, which runs when no weak reference leads to it any more: ``__del__`` runs before that.
+    By a finalizer, which runs when no weak reference leads to it any more: ``__del__`` runs before that. PyCUDA's
+    kernels keep PyCUDA's module, so they are held here alone: one in a cycle of garbage would outlive the finalizer,
+    and unload the module later, with no device current.
     """
 
-    __slots__ = ("__weakref__", "_held")
+    __slots__ = ("__weakref__", "_held", "_places")
 
     def __init__(self, device: Cuda, module: Any) -> None:
         driver.abandon(module)  # it goes in the finalizer or never: not while the interpreter ends
         self._held = [module]
+        self._places: dict[str, int] = {}
         weakref.finalize(self, _unload, device, self._held).atexit = False
 
-    @property
-    def module(self) -> Any:
-        """The driver's."""
-        return self._held[0]
+    def find(self, name: str) -> int:
+        """The place of a kernel; the device is current. Raises DriverFailed."""
+        found = self._places.get(name)
+        if found is None:
+            kernel = driver.function(self._held[0], name)
+            driver.abandon(kernel)
+            self._held.append(kernel)
+            found = self._places[name] = len(self._held) - 1
+        return found
+
+    def kernel(self, place: int) -> Any:
+        """The driver's kernel at that place."""
+        return self._held[place]
 
 
 def _unload(device: Cuda, held: list[Any]) -> None:
@@ -69,7 +81,7 @@ def functions(device: Cuda, text: str, names: Iterable[str]) -> list[Function]:
     with _lock:
         module = _module(device, text)
         with device.current():
-            return [Function(device, name, driver.function(module.module, name), module) for name in names]
+            return [Function(device, name, module, module.find(name)) for name in names]
 
 
 def loaded(device: Cuda) -> int:
@@ -94,7 +106,7 @@ def _load(device: Cuda, text: str, name: str) -> Function:
         if found is None:
             module = _module(device, text)
             with device.current():
-                found = kept[text, name] = Function(device, name, driver.function(module.module, name), module)
+                found = kept[text, name] = Function(device, name, module, module.find(name))
     return found
 
 

@@ -117,8 +117,7 @@ class Cuda(Device):
         except driver.OutOfMemory:
             raise self.exhausted(nbytes, self.live_bytes()) from None
         except DriverFailed as failure:
-            self.timeline.lose(str(failure))
-            raise self.timeline.lost() from None
+            raise self.failed(failure) from None
         finally:
             with self._booking:
                 self._arrears -= nbytes

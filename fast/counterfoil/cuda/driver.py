@@ -2,7 +2,8 @@
 
 PyCUDA gives up a stream, an event or memory only where its context is current or on the thread that opened it: all of
 it is let go of with the device current. Calls that may take long let other threads run meanwhile. What the driver
-reports is raised as ``DriverFailed`` in its words, and ``OutOfMemory`` where it has no room.
+reports is raised as ``DriverFailed`` in its words, and ``OutOfMemory`` where it has no room. What PyCUDA does not do
+goes through ``entries``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
-from counterfoil.cuda import probe
+from counterfoil.cuda import entries, probe
+from counterfoil.cuda.entries import OutOfMemory, called, library, region
 from counterfoil.cuda.probe import DriverFailed
 
 if TYPE_CHECKING:
@@ -30,12 +32,10 @@ LEGACY_STREAM: Final = 1
 _NON_BLOCKING: Final = 1
 _PORTABLE, _MAPPED, _READ_ONLY = 1, 2, 8  # CU_MEMHOSTREGISTER_...
 _BAD_IMAGE: Final = (
-    "invalid image", "kernel image is invalid", "no kernel image", "InvalidImage", "unsupported toolchain",
+    "invalid image", "kernel image is invalid", "no kernel image", "InvalidImage", "unsupported toolchain", "PTX JIT",
 )  # fmt: skip
 
-
-class OutOfMemory(DriverFailed):
-    """The driver has no room for an allocation."""
+__all__ = ["BadImage", "DriverFailed", "OutOfMemory"]
 
 
 class BadImage(DriverFailed):
@@ -66,21 +66,30 @@ def worded(failure: Exception) -> Exception:
 
 
 class Primary:
-    """A device's primary context, kept for good: current in a ``with`` block, on any thread and any number of times."""
+    """A device's primary context, kept for good: current in a ``with`` block, on any thread and any number of times.
 
-    __slots__ = ("context", "device")
+    What is called there disturbs no capture of others (``entries.relax``).
+    """
+
+    __slots__ = ("context", "device", "handle")
 
     @_worded
     def __init__(self, ordinal: int) -> None:
         self.device = probe.require().Device(ordinal)
         self.context = self.device.retain_primary_context()
+        current = ctypes.c_void_p()
+        with self:
+            called("cuCtxGetCurrent", ctypes.byref(current))
+        self.handle = current.value or 0
 
     @_worded
     def __enter__(self) -> Primary:
         self.context.push()
+        entries.relax()
         return self
 
     def __exit__(self, *raised: object) -> None:
+        entries.restore()
         try:
             self.context.pop()
         except Exception as failure:
@@ -198,28 +207,37 @@ def synchronize_all() -> None:
 # --- moving bytes: the device is current, the stream its own ---------------------------------------------------------
 
 
-@_worded
 def to_device(pointer: int, data: Any, stream: Stream) -> None:
     """Bytes of an object's buffer to the device, later; they must stay as they are until then."""
-    probe.require().memcpy_htod_async(pointer, data, stream)
+    called("cuMemcpyHtoDAsync_v2", ctypes.c_uint64(pointer), *region(data), _handle(stream))
 
 
-@_worded
 def to_host(data: Any, pointer: int, stream: Stream) -> None:
     """Bytes of the device into an object's writable buffer, later."""
-    probe.require().memcpy_dtoh_async(data, pointer, stream)
+    address, nbytes = region(data)
+    called("cuMemcpyDtoHAsync_v2", address, ctypes.c_uint64(pointer), nbytes, _handle(stream))
 
 
-@_worded
-def between(dst: int, src: int, nbytes: int, stream: Stream) -> None:
-    """Bytes between addresses that devices know, of one device or of two, later."""
-    probe.require().memcpy_dtod_async(dst, src, nbytes, stream)
+def within(dst: int, src: int, nbytes: int, stream: Stream) -> None:
+    """Bytes between addresses of the device, later."""
+    where = ctypes.c_uint64(dst), ctypes.c_uint64(src), ctypes.c_size_t(nbytes)
+    called("cuMemcpyDtoDAsync_v2", *where, _handle(stream))
 
 
-@_worded
+def between(to: Primary, dst: int, of: Primary, src: int, nbytes: int, stream: Stream) -> None:
+    """Bytes from one device's memory to another's, later: neither has to reach the other's, the driver sees to that."""
+    sides = ctypes.c_uint64(dst), ctypes.c_void_p(to.handle), ctypes.c_uint64(src), ctypes.c_void_p(of.handle)
+    called("cuMemcpyPeerAsync", *sides, ctypes.c_size_t(nbytes), _handle(stream))
+
+
 def fill(pointer: int, byte: int, nbytes: int, stream: Stream) -> None:
     """A byte everywhere, later."""
-    probe.require().memset_d8_async(pointer, byte, nbytes, stream)
+    what = ctypes.c_uint64(pointer), ctypes.c_ubyte(byte), ctypes.c_size_t(nbytes)
+    called("cuMemsetD8Async", *what, _handle(stream))
+
+
+def _handle(stream: Stream) -> ctypes.c_void_p:
+    return ctypes.c_void_p(int(stream.handle))
 
 
 def abandon(made: object) -> None:
@@ -279,76 +297,68 @@ def launch_on(
 
 # --- graphs, which PyCUDA does not know: the device is current --------------------------------------------------------
 
-_RELAXED: Final = 2  # CU_STREAM_CAPTURE_MODE_RELAXED: what other threads and finalizers call meanwhile spoils nothing
-
 
 @_worded
 def captured(enqueue: Callable[[Stream], None]) -> int:
     """The handle of an executable graph of the kernels that ``enqueue`` launches on a stream; none of them runs."""
     apart, graph, made = stream(), ctypes.c_void_p(), ctypes.c_void_p()
     handle = ctypes.c_void_p(int(apart.handle))
-    _called("cuStreamBeginCapture_v2", handle, _RELAXED)
+    called("cuStreamBeginCapture_v2", handle, entries.RELAXED)  # what finalizers call meanwhile spoils nothing
     try:
         try:
             enqueue(apart)
         finally:
-            _called("cuStreamEndCapture", handle, ctypes.byref(graph))
-        _called("cuGraphInstantiateWithFlags", ctypes.byref(made), graph, ctypes.c_ulonglong(0))
+            called("cuStreamEndCapture", handle, ctypes.byref(graph))
+        called("cuGraphInstantiateWithFlags", ctypes.byref(made), graph, ctypes.c_ulonglong(0))
     finally:
         if graph.value is not None:  # there is one of what was captured before a failure, too
-            _called("cuGraphDestroy", graph)
+            called("cuGraphDestroy", graph)
     assert made.value is not None
     return made.value
 
 
 def launch_graph(handle: int, stream: int) -> None:
     """Enqueue an executable graph on the stream of a handle."""
-    _called("cuGraphLaunch", ctypes.c_void_p(handle), ctypes.c_void_p(stream))
+    called("cuGraphLaunch", ctypes.c_void_p(handle), ctypes.c_void_p(stream))
 
 
 def destroy_graph(handle: int) -> None:
     """Let an executable graph go, once it has run where it was launched."""
-    _called("cuGraphExecDestroy", ctypes.c_void_p(handle))
+    called("cuGraphExecDestroy", ctypes.c_void_p(handle))
 
 
 def has_graphs() -> bool:
     """Whether the driver knows executable graphs as they are used here."""
-    return hasattr(_library(), "cuGraphInstantiateWithFlags")
+    return hasattr(library(), "cuGraphInstantiateWithFlags")
 
 
 # --- what PyCUDA does not do: pages of others, and streams of others, whose handles are numbers -----------------------
 
 
-@functools.cache
-def _library() -> ctypes.CDLL:
-    probe.require()  # loads it
-    return ctypes.CDLL("libcuda.so.1")
-
-
-def register(address: int, nbytes: int, readonly: bool) -> int:
-    """Lock pages of the host's and map them: their address for devices.
+def register(address: int, nbytes: int, readonly: bool) -> None:
+    """Lock pages of the host's and map them for every device.
 
     PyCUDA 2026.1 frees what it registers at once where numpy keeps an array's base (numpy 2.3 on).
     """
     locked, where, size = _PORTABLE | _MAPPED, ctypes.c_void_p(address), ctypes.c_size_t(nbytes)
     try:
-        _called("cuMemHostRegister_v2", where, size, locked | (_READ_ONLY if readonly else 0))
+        called("cuMemHostRegister_v2", where, size, locked | (_READ_ONLY if readonly else 0))
     except DriverFailed:
         if not readonly:
             raise
-        _called("cuMemHostRegister_v2", where, size, locked)  # pages that nobody writes need not say so
-    mapped = ctypes.c_uint64()
-    try:
-        _called("cuMemHostGetDevicePointer_v2", ctypes.byref(mapped), ctypes.c_void_p(address), 0)
-    except DriverFailed:
-        unregister(address)
-        raise
-    return mapped.value
+        called("cuMemHostRegister_v2", where, size, locked)  # pages that nobody writes need not say so
+
+
+def mapped_here(address: int) -> int:
+    """The address for the device that is current of locked pages of the host's."""
+    found = ctypes.c_uint64()
+    called("cuMemHostGetDevicePointer_v2", ctypes.byref(found), ctypes.c_void_p(address), 0)
+    return found.value
 
 
 def unregister(address: int) -> None:
     """Undo ``register``."""
-    _called("cuMemHostUnregister", ctypes.c_void_p(address))
+    called("cuMemHostUnregister", ctypes.c_void_p(address))
 
 
 def follow_stream(waiting: Primary, follower: int, leading: Primary, leader: int) -> None:
@@ -358,28 +368,30 @@ def follow_stream(waiting: Primary, follower: int, leading: Primary, leader: int
     """
     mark = ctypes.c_void_p()
     with leading:
-        _called("cuEventCreate", ctypes.byref(mark), 2)  # CU_EVENT_DISABLE_TIMING
+        called("cuEventCreate", ctypes.byref(mark), 2)  # CU_EVENT_DISABLE_TIMING
         try:
-            _called("cuEventRecord", mark, ctypes.c_void_p(leader))
+            called("cuEventRecord", mark, ctypes.c_void_p(leader))
             with waiting:
-                _called("cuStreamWaitEvent", ctypes.c_void_p(follower), mark, 0)
+                called("cuStreamWaitEvent", ctypes.c_void_p(follower), mark, 0)
         finally:
-            _called("cuEventDestroy_v2", mark)  # which the driver does once it has happened
+            called("cuEventDestroy_v2", mark)  # which the driver does once it has happened
 
 
 def address_kind(address: int) -> tuple[int, int] | None:
-    """(memory type, ordinal) of an address the driver knows: 1 for host memory, 2 for a device's; else None."""
+    """(memory type, ordinal) of an address the driver knows: 1 for host memory, 2 for a device's; else None.
+
+    No device has to be current.
+    """
     kind, ordinal = ctypes.c_uint(), ctypes.c_int()
     for attribute, answer in ((2, kind), (9, ordinal)):  # MEMORY_TYPE, DEVICE_ORDINAL
-        code = _library().cuPointerGetAttribute(ctypes.byref(answer), attribute, ctypes.c_uint64(address))
+        code = library().cuPointerGetAttribute(ctypes.byref(answer), attribute, ctypes.c_uint64(address))
         if code:
             return None
     return kind.value, ordinal.value
 
 
-def _called(name: str, *arguments: Any) -> None:
-    code = getattr(_library(), name)(*arguments)
-    if code:
-        said = ctypes.c_char_p()
-        _library().cuGetErrorString(code, ctypes.byref(said))
-        raise DriverFailed(f"{name} failed: {(said.value or b'error').decode()} ({code})")
+def mapped(address: int) -> int | None:
+    """The address for devices of page-locked memory at an address of the host's; None for memory that is none."""
+    found = ctypes.c_uint64()
+    code = library().cuPointerGetAttribute(ctypes.byref(found), 3, ctypes.c_uint64(address))  # DEVICE_POINTER
+    return None if code else found.value

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from counterfoil import dlpack, handles, views
-from counterfoil._native import lib
+from counterfoil._native import ffi, lib
 from counterfoil.buffers import Buffer, buffer_of
 from counterfoil.cuda import driver
 from counterfoil.cuda.device import Cuda, opened, pointer
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from counterfoil.arrays import Array
 
 _UNORDERED = -1
+_NO_MEMORY = 0
 
 
 class DeviceBytes:
@@ -78,7 +79,7 @@ def interface(array: Array) -> dict[str, Any]:
     contiguous = array._c.layout.flags & lib.CF_LAYOUT_CONTIGUOUS
     strides = None if contiguous else tuple(stride * seen.itemsize for stride in array.layout.strides)
     readonly = array.buffer.access is Access.READ
-    return _interface(array.shape, seen.str, _first(array), readonly, strides, device.handle)
+    return _interface(array.shape, seen.str, _first(array, pointer(array.buffer)), readonly, strides, device.handle)
 
 
 def capsule(array: Array, seen: np.dtype[Any], stream: object, max_version: tuple[int, int] | None) -> Any:
@@ -105,7 +106,7 @@ class _Elements:
         self.__array_interface__ = {
             "shape": array.shape,
             "typestr": seen.str,
-            "data": (_first(array), array.buffer.access is Access.READ),
+            "data": (_first(array, _dlpack_base(array.buffer)), array.buffer.access is Access.READ),
             "strides": tuple(stride * seen.itemsize for stride in array.layout.strides),
             "version": 3,
         }
@@ -164,11 +165,17 @@ def _stream(stream: object) -> int:
 
 
 def place(ordinal: int, address: int, nbytes: int, keep: object, flags: int, opaque: bool) -> Buffer:
-    """A buffer of a CUDA device over memory of another library's, which ``keep`` holds."""
+    """A buffer of a CUDA device over memory of another library's, which ``keep`` holds.
+
+    Refuses arguments/wrong-type for memory of the host that the driver does not know as page-locked.
+    """
     device = opened(ordinal)
+    where = address if opaque or not nbytes else driver.mapped(address)
+    if where is None:
+        said = f"<{nbytes} bytes at {address:#x}>"
+        raise refuse("arguments/wrong-type", argument="obj", expected="page-locked memory", value=said)
     owner = handles.adopted(device.timeline.owner, address, nbytes, flags, keep, False, opaque)
-    memory = CudaMemory(owner, device, nbytes, address, opaque)
-    return buffer_of(memory, 0, nbytes, device, not opaque)
+    return buffer_of(CudaMemory(owner, device, nbytes, where, opaque), 0, nbytes, device, not opaque)
 
 
 def stream_of(ordinal: int) -> int:
@@ -188,19 +195,18 @@ def follow_producer(ordinal: int, stream: int) -> None:
 def described(obj: Any) -> tuple[dict[str, Any], int]:
     """What an object's ``__cuda_array_interface__`` says, and the ordinal of the device that has its memory.
 
-    The device's stream waits for the stream that it names. Refuses arguments/wrong-type.
+    That device's stream waits for the stream that it names, and no other device is opened. An object without memory is
+    on device 0, and waits for nothing. Refuses arguments/wrong-type.
     """
     said = obj.__cuda_array_interface__
     address, _ = said["data"]
-    with opened(0).current():
-        found = driver.address_kind(address or 0)
-    if said.get("mask") is not None or (address and found is None):
+    found = driver.address_kind(address) if address else (_NO_MEMORY, 0)
+    if said.get("mask") is not None or found is None:
         raise refuse("arguments/wrong-type", argument="obj", expected="unmasked CUDA memory", value=shown(obj))
-    ordinal = 0 if found is None else found[1]
     stream = said.get("stream")
-    if stream is not None:
-        follow_producer(ordinal, _stream(stream))
-    return said, ordinal
+    if stream is not None and address:
+        follow_producer(found[1], _stream(stream))
+    return said, found[1]
 
 
 # --- how it is said --------------------------------------------------------------------------------------------------
@@ -211,11 +217,16 @@ def _device(array: Array) -> Cuda:
     return array.device
 
 
-def _first(array: Array) -> int:
-    """The address of the first index's element; 0 where there is none."""
-    if not array.size:
-        return 0
-    return pointer(array.buffer) + int(array._c.layout.offset) * array.dtype.bits // 8
+def _first(array: Array, base: int) -> int:
+    """The address of the first index's element in a buffer that lies there; 0 where there is none."""
+    return base + int(array._c.layout.offset) * array.dtype.bits // 8 if array.size else 0
+
+
+def _dlpack_base(buffer: Buffer) -> int:
+    """Where a buffer lies as DLPack says it: page-locked memory at its address for the host."""
+    if buffer.memory.opaque or not buffer._c.nbytes:
+        return pointer(buffer)
+    return int(ffi.cast("uintptr_t", buffer.memory.c.base)) + int(buffer._c.offset)
 
 
 def _interface(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.cuda import driver
 
 if TYPE_CHECKING:
+    from counterfoil.cuda.cubins import Module
     from counterfoil.cuda.device import Cuda
 
 Grid = tuple[int, int, int]
@@ -16,15 +17,23 @@ Grid = tuple[int, int, int]
 THREADS: Final = 256
 """Threads of a block, where a kernel has no reason for another number."""
 
+MOST_PARAMETERS: Final = 4096
+"""Bytes of parameters that every compiler and driver lets a launch have; more lie in memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A kernel of a loaded cubin. ``handle`` and ``module`` keep it loaded."""
+    """A kernel of a loaded cubin, which it keeps loaded: the one at that place of its module."""
 
     device: Cuda
     name: str
-    handle: Any
-    module: object
+    module: Module
+    place: int
+
+    @property
+    def handle(self) -> Any:
+        """The driver's."""
+        return self.module.kernel(self.place)
 
     def launch(self, grid: Grid, block: Grid, arguments: bytes, shared: int = 0) -> None:
         """Enqueue on the device's stream, the device being current.

@@ -32,6 +32,8 @@ LARGE: Final = 2 << 20
 MOST_LOCKED: Final = 1 << 30
 """Page-locked bytes that are kept while nobody uses them."""
 
+_MOST: Final = (1 << 63) - 1  # bytes that any memory can have: where an object counts its own, it takes no more
+
 _STEPS: Final = 4  # sizes between two powers of two
 
 _DEVICE: Final = MemoryKind.DEVICE.value
@@ -190,6 +192,8 @@ def rounded(nbytes: int) -> int:
 
 def _made(kind: MemoryKind, size: int) -> Chunk:
     """A fresh chunk, the device being current; raises OutOfMemory."""
+    if size > _MOST:
+        raise driver.OutOfMemory("more than any memory has")
     if kind is MemoryKind.DEVICE:
         kept, address = driver.allocate(size)
         return Chunk(kind, size, kept, address, address)

@@ -1,9 +1,14 @@
 // Atomic operations. One thread runs at a time and is interrupted at barriers and shuffles only, so each is a plain
-// read and write; that they are whole is all that is emulated.
+// read and write; that they are whole is all that is emulated. The driver is asked where each one is.
 #pragma once
+
+namespace emucuda {
+inline void begin_atomic(const void *at) { services->atomic(at); }
+}  // namespace emucuda
 
 #define EMUCUDA_ATOMIC(name, type, expression)  \
     inline type name(type *at, type value) {    \
+        emucuda::begin_atomic(at);              \
         type old = *at;                         \
         *at = static_cast<type>(expression);    \
         return old;                             \
@@ -44,6 +49,7 @@ EMUCUDA_ATOMIC(atomicDec, unsigned, old == 0 || old > value ? value : old - 1)
 
 #define EMUCUDA_CAS(type)                                       \
     inline type atomicCAS(type *at, type expected, type value) {  \
+        emucuda::begin_atomic(at);                              \
         type old = *at;                                         \
         if (old == expected) *at = value;                       \
         return old;                                             \

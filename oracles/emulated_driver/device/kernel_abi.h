@@ -50,11 +50,13 @@ struct Services {
     uint32_t (*active_lanes)();
     // True once per block and address: shared memory holds nothing when a block begins.
     bool (*shared_is_fresh)(const void *address);
+    // An atomic operation is about to touch an address.
+    void (*atomic)(const void *address);
     // Ends the launch with an error of the driver; `file` may be null.
     void (*fail)(int code, const char *what, const char *file, unsigned line);
 };
 
-enum : uint32_t { kernel_abi_version = 1, dynamic_shared_bytes = 232448 };
+enum : uint32_t { kernel_abi_version = 2, dynamic_shared_bytes = 232448, most_parameter_bytes = 4096 };
 
 struct Module {
     uint32_t version;

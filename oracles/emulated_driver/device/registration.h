@@ -65,6 +65,7 @@ struct Entry<function> {
         run(arguments, typename MakeIndices<int(sizeof...(Types))>::Result{});
     }
     static constexpr Kernel kernel(uint32_t maximum_threads) {
+        static_assert(layout<Types...>.bytes <= most_parameter_bytes, "a kernel takes at most 4096 bytes of parameters");
         return {nullptr, reinterpret_cast<const void *>(function), layout<Types...>.bytes, uint32_t(sizeof...(Types)),
                 layout<Types...>.parameters, maximum_threads, thread};
     }

@@ -1,4 +1,6 @@
 // Entry points: copies and fills.
+#include <algorithm>
+
 #include "driver.h"
 #include "tasks.h"
 
@@ -24,10 +26,17 @@ CopyRef line(Side to, Side from, size_t bytes) {
 // Memory of the host that the driver has not locked.
 bool pageable(const Memory &memory, const Side &side) { return !side.on_device && !memory.holding(side.address, 1); }
 
+// Copies and fills that name no context: only unified addressing lets them touch what is another device's.
+template <class Task>
+CUresult check_plain(const Call &call, const Task &task) {
+    bool within = call.driver.settings.plain_across || task.is_within(call.driver.memory, *call.context);
+    return within ? task.check(call.driver.memory) : CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult copy_async(const Call &call, const CopyRef &task, CUstream handle) {
     auto stream = call.stream(handle);
     if (!stream) return CUDA_ERROR_INVALID_HANDLE;
-    if (CUresult wrong = task->check(call.driver.memory)) return wrong;
+    if (CUresult wrong = check_plain(call, *task)) return wrong;
     return task->width && task->height && task->depth ? call.submit(*stream, task) : CUDA_SUCCESS;
 }
 
@@ -36,7 +45,7 @@ CUresult copy_async(const Call &call, const CopyRef &task, CUstream handle) {
 // between devices.
 CUresult copy_in_order(const Call &call, const CopyRef &task) {
     if (CUresult refused = call.refuse_while_capturing()) return refused;
-    if (CUresult wrong = task->check(call.driver.memory)) return wrong;
+    if (CUresult wrong = check_plain(call, *task)) return wrong;
     if (!task->width || !task->height || !task->depth) return CUDA_SUCCESS;
     Stream &stream = call.context->legacy;
     bool stages = task->to.on_device && pageable(call.driver.memory, task->from);
@@ -68,6 +77,7 @@ CopyRef plane(const Memory &memory, const CUDA_MEMCPY2D &d) {
     auto task = std::make_shared<CopyTask>();
     size_t from_pitch = d.srcPitch ? d.srcPitch : d.WidthInBytes, to_pitch = d.dstPitch ? d.dstPitch : d.WidthInBytes;
     if (from_pitch < d.WidthInBytes + d.srcXInBytes || to_pitch < d.WidthInBytes + d.dstXInBytes) return nullptr;
+    if (std::max(from_pitch, to_pitch) > most_pitch) return nullptr;
     bool known = side_of(memory, task->from, d.srcMemoryType, d.srcHost, d.srcDevice, from_pitch, 0,
                                         d.srcY * from_pitch + d.srcXInBytes) &&
                  side_of(memory, task->to, d.dstMemoryType, d.dstHost, d.dstDevice, to_pitch, 0,
@@ -100,6 +110,7 @@ CUresult copy_between(const Call &call, const CopyRef &task, CUcontext to, CUcon
     if (CUresult refused = call.refuse_while_capturing()) return refused;
     auto target = call.driver.contexts.find(to), source = call.driver.contexts.find(from);
     if (!target || !source) return CUDA_ERROR_INVALID_CONTEXT;
+    if (!task->is_between(call.driver.memory, *target, *source)) return CUDA_ERROR_INVALID_VALUE;
     if (CUresult wrong = task->check(call.driver.memory)) return wrong;
     std::vector<OperationRef> after;
     Context *const contexts[] = {target.get(), source.get(), call.context};
@@ -108,6 +119,16 @@ CUresult copy_between(const Call &call, const CopyRef &task, CUcontext to, CUcon
     if (CUresult refused = call.submit(call.context->legacy, task, after)) return refused;
     for (Context *context : contexts) context->fence(call.context->legacy.tail);
     return call.context->lost;
+}
+
+CUresult copy_between_async(const Call &call, const CopyRef &task, CUcontext to, CUcontext from, CUstream handle) {
+    auto target = call.driver.contexts.find(to), source = call.driver.contexts.find(from);
+    auto stream = call.stream(handle);
+    if (!target || !source) return CUDA_ERROR_INVALID_CONTEXT;
+    if (!stream) return CUDA_ERROR_INVALID_HANDLE;
+    if (!task->is_between(call.driver.memory, *target, *source)) return CUDA_ERROR_INVALID_VALUE;
+    if (CUresult wrong = task->check(call.driver.memory)) return wrong;
+    return task->width && task->height && task->depth ? call.submit(*stream, task) : CUDA_SUCCESS;
 }
 
 std::shared_ptr<FillTask> fill(CUdeviceptr pointer, size_t pitch, unsigned size, unsigned value, size_t width,
@@ -125,7 +146,7 @@ std::shared_ptr<FillTask> fill(CUdeviceptr pointer, size_t pitch, unsigned size,
 CUresult fill_async(const Call &call, const std::shared_ptr<FillTask> &task, CUstream handle) {
     auto stream = call.stream(handle);
     if (!stream) return CUDA_ERROR_INVALID_HANDLE;
-    if (CUresult wrong = task->check(call.driver.memory)) return wrong;
+    if (CUresult wrong = check_plain(call, *task)) return wrong;
     return task->width && task->height ? call.submit(*stream, task) : CUDA_SUCCESS;
 }
 
@@ -220,8 +241,7 @@ CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CU
 CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t bytes,
                            CUstream stream) {
     return enter(__func__, Needs::live_context, [&](const Call &call) {
-        bool known = call.driver.contexts.find(to_context) && call.driver.contexts.find(from_context);
-        return known ? copy_async(call, line(device(to), device(from), bytes), stream) : CUDA_ERROR_INVALID_CONTEXT;
+        return copy_between_async(call, line(device(to), device(from), bytes), to_context, from_context, stream);
     });
 }
 CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *copy) {
@@ -231,7 +251,11 @@ CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *copy) {
     });
 }
 CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *copy, CUstream stream) {
-    return async(__func__, stream, [&](const Memory &m) { return volume(m, *copy); });
+    return enter(__func__, Needs::live_context, [&](const Call &call) {
+        CopyRef task = volume(call.driver.memory, *copy);
+        if (!task) return CUDA_ERROR_INVALID_VALUE;
+        return copy_between_async(call, task, copy->dstContext, copy->srcContext, stream);
+    });
 }
 
 CUresult cuMemsetD8_v2(CUdeviceptr pointer, unsigned char value, size_t count) {

@@ -1,5 +1,4 @@
 // Entry points: what errors are called, how entry points are found, and what tests may ask of the emulator.
-#include <dlfcn.h>
 
 #include <cstdio>
 #include <string>
@@ -82,18 +81,6 @@ constexpr Error errors[] = {
 const Error *find(CUresult code) {
     for (const Error &error : errors)
         if (error.code == code) return &error;
-    return nullptr;
-}
-
-// The newest version of an entry point that this library has.
-void *entry_point(const std::string &name) {
-    static void *self = [] {
-        Dl_info info{};
-        dladdr(reinterpret_cast<void *>(&entry_point), &info);
-        return dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
-    }();
-    for (const char *version : {"_v4", "_v3", "_v2", ""})
-        if (void *found = dlsym(self, (name + version).c_str())) return found;
     return nullptr;
 }
 

@@ -155,6 +155,14 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
     return enter(__func__, Needs::live_context, [&](const Call &call) { return end(call, stream, graph); });
 }
 
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
+    return enter(__func__, Needs::driver, [&](const Call &) {
+        if (!mode || *mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
+        std::swap(*mode, capture_mode());
+        return CUDA_SUCCESS;
+    });
+}
+
 CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status) {
     return enter(__func__, Needs::live_context, [&](const Call &call) {
         auto stream = call.stream(handle);

@@ -28,10 +28,12 @@ CUresult attribute(void *data, CUpointer_attribute which, const Allocation &allo
         case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
             *static_cast<unsigned *>(data) = host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
             break;
-        case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *static_cast<CUdeviceptr *>(data) = pointer; break;
+        case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+            *static_cast<CUdeviceptr *>(data) = allocation.for_devices(pointer);
+            break;
         case CU_POINTER_ATTRIBUTE_HOST_POINTER:
             if (!host) return CUDA_ERROR_INVALID_VALUE;
-            *static_cast<CUdeviceptr *>(data) = pointer;
+            *static_cast<CUdeviceptr *>(data) = allocation.for_host(pointer);
             break;
         case CU_POINTER_ATTRIBUTE_BUFFER_ID: *static_cast<unsigned long long *>(data) = allocation.id; break;
         case CU_POINTER_ATTRIBUTE_IS_MANAGED:
@@ -169,7 +171,7 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *device_pointer, void *pointer
         // Memory that the driver allocated is always mapped under unified addressing; registered memory when asked for.
         bool registered = allocation->kind == MemoryKind::registered;
         if (registered && !(allocation->flags & CU_MEMHOSTREGISTER_DEVICEMAP)) return CUDA_ERROR_INVALID_VALUE;
-        *device_pointer = number(pointer);
+        *device_pointer = allocation->for_devices(number(pointer));
         return CUDA_SUCCESS;
     });
 }

@@ -66,6 +66,7 @@ void list_kernels(LoadedModule &module) {
 }
 
 CUresult load(const Call &call, CUmodule *handle, const void *image, size_t size) {
+    if (CUresult refused = call.refuse_while_capturing()) return refused;
     if (!size) return CUDA_ERROR_INVALID_IMAGE;
     int file = private_file(image, size);
     if (file < 0) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -162,6 +163,7 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned, CUjit
 
 CUresult cuModuleUnload(CUmodule handle) {
     return enter(__func__, Needs::live_context, [&](const Call &call) {
+        if (CUresult refused = call.refuse_while_capturing()) return refused;
         auto module = call.driver.modules.remove(handle);
         if (!module) return CUDA_ERROR_INVALID_HANDLE;
         for (const auto &[name, function] : module->handles) call.driver.functions.remove(function);

@@ -114,6 +114,7 @@ CUresult cuStreamQuery(CUstream handle) {
         auto stream = call.stream(handle);
         if (!stream) return CUDA_ERROR_INVALID_HANDLE;
         if (stream->capture) return spoil(stream->capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+        if (CUresult refused = call.refuse_while_capturing()) return refused;
         return query(call, stream->tail, *stream->context.lock(), stream->queries);
     });
 }
@@ -222,6 +223,7 @@ CUresult cuEventQuery(CUevent handle) {
         auto event = call.driver.events.find(handle);
         if (!event) return CUDA_ERROR_INVALID_HANDLE;
         if (event->capture) return spoil(event->capture, CUDA_ERROR_CAPTURED_EVENT);
+        if (CUresult refused = call.refuse_while_capturing()) return refused;
         return query(call, event->record, *event->context.lock(), event->queries);
     });
 }

@@ -72,12 +72,19 @@ CUresult refuse_beside_capture(Driver &driver, const Stream &stream) {
     return CUDA_SUCCESS;
 }
 
+CUstreamCaptureMode &capture_mode() {
+    thread_local CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    return mode;
+}
+
 CUresult refuse_unsafe_call(Driver &driver) {
+    if (capture_mode() == CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_SUCCESS;
     for (const auto &entry : driver.captures) {
         auto capture = entry.lock();
         if (!capture || capture->mode == CU_STREAM_CAPTURE_MODE_RELAXED) continue;
         bool ours = capture->thread == std::this_thread::get_id();
-        if (capture->mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL && !ours) continue;
+        bool everybodys = capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL && capture_mode() == capture->mode;
+        if (!ours && !everybodys) continue;
         capture->spoiled = true;
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }

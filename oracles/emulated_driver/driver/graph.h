@@ -52,7 +52,9 @@ CUgraphNodeType node_type(const Task &task);
 CUresult capture_task(Stream &stream, std::shared_ptr<Task> task);
 // The legacy stream must not be used while a blocking stream of its context is captured.
 CUresult refuse_beside_capture(Driver &driver, const Stream &stream);
-// Calls that would wait, or that change memory, during a capture that forbids them.
+// What the calling thread lets captures forbid it.
+CUstreamCaptureMode &capture_mode();
+// Calls that would wait or ask, or that change memory, during a capture that forbids them.
 CUresult refuse_unsafe_call(Driver &driver);
 
 }  // namespace emucuda

@@ -19,6 +19,13 @@ unsigned block_barrier(unsigned value) { return running_block()->barrier(value);
 uint32_t warp_exchange(uint32_t mask, uint64_t value) { return running_block()->exchange(mask, value); }
 const uint64_t *lanes() { return running_block()->lanes(); }
 uint32_t active_lanes() { return running_block()->alive_in_warp(); }
+void atomic(const void *address) {
+    if (Driver::get().settings.host_atomics) return;
+    const Allocation *allocation = Driver::get().memory.holding(reinterpret_cast<uintptr_t>(address), 1);
+    if (allocation && allocation->on_host())
+        KernelGuard::running()->fail(CUDA_ERROR_ILLEGAL_ADDRESS, "an atomic operation on memory of the host",
+                                     reinterpret_cast<uintptr_t>(address));
+}
 bool shared_is_fresh(const void *address) { return running_block()->shared_is_fresh(address); }
 void fail(int code, const char *what, const char *file, unsigned line) {
     static char text[400];
@@ -26,7 +33,7 @@ void fail(int code, const char *what, const char *file, unsigned line) {
     KernelGuard::running()->fail(CUresult(code), file ? text : what);
 }
 
-constexpr Services services = {block_barrier, warp_exchange, lanes, active_lanes, shared_is_fresh, fail};
+constexpr Services services = {block_barrier, warp_exchange, lanes, active_lanes, shared_is_fresh, atomic, fail};
 
 class Grid {
   public:

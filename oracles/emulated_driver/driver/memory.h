@@ -15,7 +15,8 @@ namespace emucuda {
 
 class Context;
 
-enum class MemoryKind { device, pinned, registered, managed, module_global };
+// `view`: where devices find combined memory of the host, whose own address they do not know.
+enum class MemoryKind { device, pinned, registered, managed, module_global, view };
 
 struct Allocation {
     uintptr_t start;
@@ -25,7 +26,14 @@ struct Allocation {
     int device;
     unsigned flags;
     uint64_t id;
+    uintptr_t other;  // of combined memory where its view begins, and the other way round; else 0
 
+    // Whether devices find it under another address than this one.
+    bool is_elsewhere() const { return kind == MemoryKind::pinned && other; }
+    uintptr_t for_devices(uintptr_t address) const { return is_elsewhere() ? address - start + other : address; }
+    uintptr_t for_host(uintptr_t address) const {
+        return kind == MemoryKind::view ? address - start + other : address;
+    }
     uintptr_t end() const { return start + size; }
     bool on_host() const { return kind != MemoryKind::device && kind != MemoryKind::module_global; }
 };
@@ -91,18 +99,19 @@ class Memory {
     char *view(uintptr_t address) const;
     bool on_a_device(uintptr_t address) const;
     Arena &arena(int device) { return *arenas_.at(device); }
-    size_t live() const { return live_.size() - globals_; }
+    size_t live() const { return live_.size() - unlisted_; }
 
   private:
-    static CUresult allocate_host(size_t size, uintptr_t &start);
-    static void free_host(const Allocation &allocation);
+    static CUresult allocate_host(size_t size, uintptr_t &start, int file);
+    CUresult allocate_combined(size_t size, uintptr_t &start, uintptr_t &view);
+    static void free_host(uintptr_t start, size_t size);
     void drop(std::map<uintptr_t, Allocation>::iterator found);
 
     Settings &settings_;
     std::map<int, std::unique_ptr<Arena>> arenas_;
     std::map<uintptr_t, Allocation> live_;
     uint64_t last_id_ = 0;
-    size_t globals_ = 0;
+    size_t unlisted_ = 0;  // variables of modules, and views
 };
 
 }  // namespace emucuda

@@ -34,7 +34,28 @@ bool names(const std::string &given, const std::string &entry_point) {
     return at != std::string::npos && given == entry_point.substr(0, at);
 }
 
+// Entry points that no failure is planned for: what they answer does not depend on the device, or is another's.
+constexpr const char *never_fail[] = {"cuGetErrorName", "cuGetErrorString", "cuGetProcAddress", "cuEventRecordWithFlags"};
+
+// Whether a failure of that name can come: one of no entry point would be waited for in vain.
+bool can_fail(const std::string &name) {
+    for (const char *exempt : never_fail)
+        if (names(name, exempt) || names(exempt, name)) return false;
+    return name.rfind("cu", 0) == 0 && entry_point(name);
+}
+
 }  // namespace
+
+void *entry_point(const std::string &name) {
+    static void *self = [] {
+        Dl_info info{};
+        dladdr(reinterpret_cast<void *>(&entry_point), &info);
+        return dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+    }();
+    for (const char *version : {"_v4", "_v3", "_v2", ""})
+        if (void *found = dlsym(self, (name + version).c_str())) return found;
+    return nullptr;
+}
 
 bool sanitized() {
     static const bool found = dlsym(RTLD_DEFAULT, "__asan_init") != nullptr;
@@ -42,7 +63,8 @@ bool sanitized() {
 }
 
 Settings::Settings() {
-    const char *const keys[] = {"mode", "order", "seed", "devices", "memory", "protect", "free", "log", "capability", "fail"};
+    const char *const keys[] = {"mode", "order",   "seed",   "devices",      "memory", "protect", "free",
+                                "log",  "capability", "across", "host_atomics", "fail"};
     for (const char *key : keys) {
         std::string variable = "EMUCUDA_";
         for (const char *letter = key; *letter; ++letter) variable += char(*letter - 'a' + 'A');
@@ -96,7 +118,12 @@ bool Settings::set(const std::string &key, const std::string &value) {
         free_waits = value == "waits";
         return free_waits || value == "now";
     }
+    if (key == "across") {
+        plain_across = value == "plain";
+        return plain_across || value == "named";
+    }
     if (!is_number) return false;
+    if (key == "host_atomics") return host_atomics = number != 0, true;
     if (key == "seed") return random.seed(number), until_change_ = 0, true;
     if (key == "protect") return protect = number != 0, true;
     if (key == "log") return log = number != 0, true;
@@ -112,7 +139,7 @@ bool Settings::add_fault(const std::string &value) {
     int code = 0;
     if (sscanf(value.c_str(), "%63[^:]:%llu%2[+=@]%d", name, &nth, how, &code) != 4 || !nth || code <= 0) return false;
     std::string sign = how;
-    if (sign != "=" && sign != "+=" && sign != "@") return false;
+    if ((sign != "=" && sign != "+=" && sign != "@") || !can_fail(name)) return false;
     faults_.push_back({name, nth, CUresult(code), sign == "+=", sign == "@"});
     return true;
 }

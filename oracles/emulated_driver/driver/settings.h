@@ -51,6 +51,9 @@ class Settings {
     Mode mode = Mode::eager;
     Order order = Order::forward;
     bool protect = true, free_waits = true, log = false;
+    // Whether copies and fills that name no context may touch the memory of another device's, as unified addressing
+    // lets them, and whether atomic operations of kernels may touch the host's memory.
+    bool plain_across = false, host_atomics = false;
     int devices = 2, capability = 90;
     size_t memory = size_t{1} << 30;
     std::mt19937_64 random{0};
@@ -64,6 +67,9 @@ class Settings {
     CUresult work_fault_ = CUDA_SUCCESS;
     unsigned eagerness_ = 0, until_change_ = 0;
 };
+
+// The newest version of an entry point that this library has; null if it has none of that name.
+void *entry_point(const std::string &name);
 
 // Whether this process runs under AddressSanitizer.
 bool sanitized();

@@ -18,12 +18,38 @@ bool span(size_t pitch, size_t slice, size_t width, size_t height, size_t depth,
 bool reachable(const Memory &memory, const Side &side, size_t width, size_t height, size_t depth) {
     size_t bytes = 0;
     if (!span(side.pitch, side.slice, width, height, depth, bytes)) return false;
-    if (side.on_device) return memory.holding(side.address, bytes) != nullptr;
+    if (side.on_device) {
+        const Allocation *allocation = memory.holding(side.address, bytes);
+        return allocation && !allocation->is_elsewhere();
+    }
     // Host memory that the driver does not know is the program's own affair; device addresses are not host memory.
     return side.address && !memory.on_a_device(side.address);
 }
 
+bool belongs(const Memory &memory, uintptr_t address, const Context &context) {
+    const Allocation *allocation = memory.holding(address, 1);
+    return !allocation || allocation->on_host() || context.reaches(allocation->owner);
+}
+
+bool lies_on(const Memory &memory, uintptr_t address, int device) {
+    const Allocation *allocation = memory.holding(address, 1);
+    return allocation && !allocation->on_host() && allocation->device == device;
+}
+
 }  // namespace
+
+bool CopyTask::is_within(const Memory &memory, const Context &context) const {
+    return (!to.on_device || belongs(memory, to.address, context)) &&
+           (!from.on_device || belongs(memory, from.address, context));
+}
+
+bool CopyTask::is_between(const Memory &memory, const Context &target, const Context &source) const {
+    return lies_on(memory, to.address, target.device) && lies_on(memory, from.address, source.device);
+}
+
+bool FillTask::is_within(const Memory &memory, const Context &context) const {
+    return belongs(memory, address, context);
+}
 
 CUresult CopyTask::check(const Memory &memory) const {
     if (!width || !height || !depth) return CUDA_SUCCESS;
@@ -69,6 +95,8 @@ CUresult FillTask::check(const Memory &memory) const {
     size_t bytes = 0, row = 0;
     if (!width || !height) return CUDA_SUCCESS;
     if (__builtin_mul_overflow(width, size_t{element_size}, &row)) return CUDA_ERROR_INVALID_VALUE;
+    const Allocation *allocation = memory.holding(address, 1);
+    if (pitch > most_pitch || (allocation && allocation->is_elsewhere())) return CUDA_ERROR_INVALID_VALUE;
     bool fits = address % element_size == 0 && (height == 1 || pitch % element_size == 0) &&
                 span(pitch, 0, row, height, 1, bytes);
     return fits && memory.holding(address, bytes) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

@@ -18,6 +18,9 @@ class MarkerTask : public Task {
     std::shared_ptr<Task> copy() const override { return std::make_shared<MarkerTask>(*this); }
 };
 
+// The most bytes from one row to the next.
+constexpr size_t most_pitch = 0x7fffffff;
+
 // One side of a copy: rows of `width` bytes, `pitch` apart, in slices `slice` apart.
 struct Side {
     uintptr_t address = 0;
@@ -32,6 +35,10 @@ struct CopyTask : Task {
     std::vector<char> staged;
 
     CUresult check(const Memory &memory) const;
+    // Whether a context may do it without naming whose memory it is: its own, a peer's, or the host's.
+    bool is_within(const Memory &memory, const Context &context) const;
+    // Whether its sides lie on the devices of these contexts.
+    bool is_between(const Memory &memory, const Context &target, const Context &source) const;
     void stage(const Memory &memory);
     CUresult run(Context &context) override;
     void run_partly(Context &context) override;
@@ -47,6 +54,7 @@ struct FillTask : Task {
     unsigned element_size = 1, value = 0;
 
     CUresult check(const Memory &memory) const;
+    bool is_within(const Memory &memory, const Context &context) const;
     CUresult run(Context &context) override;
     void run_partly(Context &context) override;
     std::shared_ptr<Task> copy() const override { return std::make_shared<FillTask>(*this); }

@@ -15,6 +15,7 @@ from counterfoil.compile.cuda.products import product_of
 from counterfoil.compile.cuda.program import CudaProgram
 from counterfoil.compile.cuda.strategy import Way, parted, way_of
 from counterfoil.compile.cuda.sums import write_sum
+from counterfoil.compile.cuda.tabling import is_tabled, tabled
 from counterfoil.compile.cuda.tiles import write_product
 from counterfoil.compile.cuda.work import Work
 from counterfoil.compile.cuda.writer import Writer
@@ -55,9 +56,10 @@ def _written(segments: Sequence[Lowered], buffers: Buffers, symbols: Sequence[Sy
     offsets, size = arranged(_spans(buffers, writers))
     arguments = {node: place for place, node in enumerate(buffers.arguments)}
     names = [f"k{place}" for place in range(len(writers))]
-    launches = tuple(writer.launch(name, offsets, arguments) for name, writer in zip(names, writers, strict=True))
-    texts = [writer.text(name) for name, writer in zip(names, writers, strict=True)]
-    return CudaProgram("".join([HEAD, helpers(operators.used), *texts]), launches, size)
+    plain = [writer.launch(name, offsets, arguments) for name, writer in zip(names, writers, strict=True)]
+    bodies = [writer.text(launch.name, is_tabled(launch)) for launch, writer in zip(plain, writers, strict=True)]
+    launches, texts, size = tabled(plain, bodies, size)
+    return CudaProgram("".join([HEAD, helpers(operators.used), *texts]), tuple(launches), size)
 
 
 def grouped(segments: Sequence[Lowered]) -> list[Group]:

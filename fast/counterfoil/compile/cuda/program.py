@@ -3,6 +3,9 @@
 A launch's kernel takes its parameters by value, each of 8 bytes, in the order of ``Launch.parameters``: pointers, and
 bindings as int64. ``Launch.packed`` writes that block. Grids and blocks are numbers: loops whose extent is a symbol are
 covered up to its bound, and the kernel leaves out what lies past the binding, so a captured graph stays right.
+
+A launch has at most MOST_PARAMETERS of them. A kernel that needs more finds them in a table in scratch memory, which
+launches before it write.
 """
 
 from __future__ import annotations
@@ -18,6 +21,10 @@ Dim = tuple[int, int, int]
 
 SCRATCH_ALIGNMENT: Final = 256
 """What the scratch block's address must be a multiple of, in bytes; arguments' addresses of 16 at least (pools: 32)."""
+
+
+MOST_PARAMETERS: Final = 512
+"""Parameters of a launch: 4096 bytes are what every compiler and driver takes."""
 
 
 class Kind(enum.Enum):

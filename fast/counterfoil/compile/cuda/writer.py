@@ -144,16 +144,24 @@ class Writer(Function):
         writes = tuple(sorted(arguments[node] for node in self.writes if node in arguments))
         return Launch(name, self.grid, self.block, tuple(found), writes)
 
-    def text(self, name: str) -> str:
-        """The kernel's text."""
+    def text(self, name: str, tabled: bool = False) -> str:
+        """The kernel's text; ``tabled``: its parameters lie in a table."""
         x, y, z = self.block
         places = sorted(self.bound.values())
         parameters = [each.replace("*restrict", "*__restrict__") for each in super().parameters()]
         parameters += [f"i64 w{place}" for place in places]
+        taken = [_taken(each, place) for place, each in enumerate(parameters)] if tabled else []
+        parameters = ["const u64 *__restrict__ table"] if tabled else parameters
         bounds = f"{x * y * z}, {self.resident}" if self.resident else f"{x * y * z}"
         head = f'extern "C" __global__ void __launch_bounds__({bounds}) {name}({", ".join(parameters)}) {{\n'
         bound = [f"    const {self.index} b{place} = ({self.index})w{place};" for place in places]
-        return head + "\n".join([*bound, *filter(None, self.lines)]) + "\n}\n"
+        return head + "\n".join([*taken, *bound, *filter(None, self.lines)]) + "\n}\n"
+
+
+def _taken(parameter: str, place: int) -> str:
+    """A parameter taken from a table."""
+    kind = parameter[: parameter.rindex(" ")] if "*" not in parameter else parameter[: parameter.index("*") + 1]
+    return f"    {parameter} = ({kind})table[{place}];"
 
 
 def _fits(work: Work) -> bool:

@@ -1,6 +1,8 @@
 """cuBLAS through nvmath-python, where that is installed: float products without TF32, in pedantic arithmetic (N3).
 
-It takes column-major matrices, so the transposed product is asked for: a row-major matrix is its transpose to it.
+It takes column-major matrices, so the transposed product is asked for: a row-major matrix is its transpose to it. Its
+handle has memory of its own to work in: no product allocates, and a product has the same bits each time. What it
+refuses is left to the caller, unless the device has ended.
 """
 
 from __future__ import annotations
@@ -11,10 +13,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
+from counterfoil.buffers import Buffer
+from counterfoil.cuda import driver
+from counterfoil.cuda.device import pointer
+from counterfoil.cuda.probe import DriverFailed
 from counterfoil_spec.dtypes import Dtype, bfloat16, float16, float32, float64
+from counterfoil_spec.refusals import Refusal
 
 if TYPE_CHECKING:
     from counterfoil.cuda.device import Cuda
@@ -27,8 +34,21 @@ _LARGEST: Final = (1 << 31) - 1
 _SINGLE = (ctypes.c_float * 2)(1.0, 0.0)
 _DOUBLE = (ctypes.c_double * 2)(1.0, 0.0)
 
-_handles: WeakKeyDictionary[Cuda, int | None] = WeakKeyDictionary()
-_lock = threading.Lock()
+WORKSPACE: Final = {True: 32 << 20, False: 4 << 20}
+"""Bytes of a handle's own memory that NVIDIA recommends: from architecture 9.0 on, and before."""
+
+
+class Handle(NamedTuple):
+    """cuBLAS's handle of a device, and the memory it works in."""
+
+    number: int
+    workspace: Buffer
+
+
+_NO_ROOM: Final[Any] = object()
+
+_handles: WeakKeyDictionary[Cuda, Handle | None] = WeakKeyDictionary()
+_lock = threading.RLock()  # a collection of garbage in between may come here
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +104,16 @@ def arguments(product: Product) -> tuple[int, ...] | None:
     return (*operations, product.n, product.m, product.k, *described, product.matrices)
 
 
-def launch(device: Cuda, product: Product) -> Callable[[], None] | None:
-    """What enqueues a product on the device's stream; None where there is no cuBLAS, or it does not take this one."""
+def launch(device: Cuda, product: Product, otherwise: Callable[[], Callable[[], None]]) -> Callable[[], None] | None:
+    """What enqueues a product on the device's stream; None where there is no cuBLAS, or it does not take this one.
+
+    ``otherwise`` gives what enqueues it if cuBLAS refuses it then. Refuses memory/exhausted and memory/lost.
+    """
     given = arguments(product)
     handle = None if given is None else _handle(device)
     if given is None or handle is None:
         return None
+    instead = otherwise()
     cublas = _cublas()
     scalars = _DOUBLE if product.dtype is float64 else _SINGLE
     one = ctypes.addressof(scalars)
@@ -100,39 +124,65 @@ def launch(device: Cuda, product: Product) -> Callable[[], None] | None:
     sides, first, second, result, count = given[:5], given[5:9], given[9:13], given[13:17], given[17]
 
     def enqueue() -> None:
-        cublas.gemm_strided_batched_ex(
-            handle, *sides, one, *first, *second, zero, *result, count, int(compute), int(algorithm)
-        )
+        try:
+            cublas.gemm_strided_batched_ex(
+                handle.number, *sides, one, *first, *second, zero, *result, count, int(compute), int(algorithm)
+            )
+        except Exception:  # a product that it does not support, or the device's end, which the driver then tells
+            driver.require_sound(device.timeline.raw)
+            instead()
 
     return enqueue
 
 
 @lru_cache(maxsize=1)
 def _cublas() -> Any:
-    """The bindings, or None where they are not installed."""
+    """The bindings, or None where they are not installed, or not fit for what is there."""
     try:
         return import_module("nvmath.bindings.cublas")
-    except ImportError:
+    except Exception:  # the package looks at the installation when it is imported
         return None
 
 
-def _handle(device: Cuda) -> int | None:
-    """The device's handle, on its stream, made when first needed; None where there is no cuBLAS that makes one."""
+def _handle(device: Cuda) -> Handle | None:
+    """The device's handle, on its stream, made when first needed; None where there is no cuBLAS that makes one.
+
+    Refuses memory/exhausted and memory/lost.
+    """
     with _lock:
         if device not in _handles:
-            _handles[device] = _made(device)
+            _handles[device] = None if _cublas() is None else _made(device)
         return _handles[device]
 
 
-def _made(device: Cuda) -> int | None:
+def _made(device: Cuda) -> Handle | None:
+    workspace = device.scratch(WORKSPACE[device.properties["compute_capability"] >= (9, 0)])
+    handle = _tried(device, workspace)
+    if handle is _NO_ROOM:
+        device.pool.make_room()
+        handle = _tried(device, workspace)
+    return None if handle is _NO_ROOM else handle
+
+
+def _tried(device: Cuda, workspace: Buffer) -> Handle | None:
+    """A handle; None where there is no library that makes one, _NO_ROOM where it had no memory for that."""
+    try:
+        with device.current():
+            return Handle(_started(device, workspace), workspace)
+    except DriverFailed as failure:
+        raise device.failed(failure) from None
+    except Exception as failure:  # the package without the library raises its own: own tiles do the work then
+        told = device.failed(DriverFailed(str(failure)))
+        if isinstance(told, Refusal):
+            raise told from None
+        return _NO_ROOM if "ALLOC_FAILED" in str(failure) else None
+
+
+def _started(device: Cuda, workspace: Buffer) -> int:
+    """A new handle, the device being current."""
     cublas = _cublas()
-    if cublas is None:
-        return None
-    with device.current():
-        try:
-            handle = int(cublas.create())
-        except Exception:  # the package without the library raises its own: there is none, and own tiles do the work
-            return None
-        cublas.set_stream(handle, device.handle)
-        cublas.set_math_mode(handle, int(cublas.Math.PEDANTIC_MATH))
-    return handle
+    number = int(cublas.create())
+    cublas.set_stream(number, device.handle)
+    cublas.set_workspace(number, pointer(workspace), workspace.nbytes)  # which setting a stream takes away
+    cublas.set_math_mode(number, int(cublas.Math.PEDANTIC_MATH))
+    return number

@@ -105,13 +105,17 @@ def plan(device: Cuda, row: Row, dst: Array, sources: Sequence[Array]) -> calls.
     ready = _by_library(device, call, dst.dtype)
     if ready is not None:
         return ready
-    text = source(call, side_of(call, 1), side_of(call, 2)).text
+    text = _text(call)
     tiles = cubins.function(device, text, "cf_matmul_tiles")
     if call.splits == 1:
         return lambda: _enqueue(call, tiles)
     parts = cubins.function(device, text, "cf_matmul_parts")
     scratch = device.scratch(call.splits * dst.size * (8 if dst.dtype.bits == 64 else 4))
     return lambda: _enqueue(replace(call, parts=pointer(scratch)), tiles, parts)
+
+
+def _text(call: Call) -> str:
+    return source(call, side_of(call, 1), side_of(call, 2)).text
 
 
 def product_shape(a: Extents, b: Extents) -> Extents | None:
@@ -200,7 +204,10 @@ def instance(dtype: Dtype, tile: Tile, a: Side, b: Side, batch: int, flags: Sequ
 
 
 def _by_library(device: Cuda, call: Call, dtype: Dtype) -> calls.Launch | None:
-    """The product by cuBLAS; a batch of more than one axis is left to the tiles."""
+    """The product by cuBLAS; a batch of more than one axis is left to the tiles.
+
+    What cuBLAS refuses when it is asked goes to tiles too, which need no memory then.
+    """
     if len(call.batch.axes) > 1:
         return None
     product = call.product
@@ -208,7 +215,13 @@ def _by_library(device: Cuda, call: Call, dtype: Dtype) -> calls.Launch | None:
         replace(side, address=side.address + start * dtype.bits // 8)
         for side, start in zip((product.dst, product.a, product.b), call.starts, strict=True)
     ]
-    return library.launch(device, replace(product, dst=moved[0], a=moved[1], b=moved[2]))
+
+    def by_tiles() -> calls.Launch:
+        whole = replace(call, splits=1, chunk=product.k)
+        tiles = cubins.function(device, _text(whole), "cf_matmul_tiles")
+        return lambda: _enqueue(whole, tiles)
+
+    return library.launch(device, replace(product, dst=moved[0], a=moved[1], b=moved[2]), by_tiles)
 
 
 def _enqueue(call: Call, tiles: Function, parts: Function | None = None) -> None:

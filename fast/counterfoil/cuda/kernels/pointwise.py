@@ -14,7 +14,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from counterfoil.arrays import Array
-from counterfoil.cuda import calls, cubins, launch
+from counterfoil.cuda import calls, cubins, driver, launch
+from counterfoil.cuda.device import pointer
 from counterfoil.cuda.kernels import moving
 from counterfoil.cuda.kernels.operands import Operands, operands_of
 from counterfoil.cuda.sources import Defines, Source
@@ -92,10 +93,20 @@ def evaluation(device: Cuda, expression: Expression, arrays: Sequence[Array]) ->
         return calls.nothing
     operands = operands_of(arrays)
     way, name, arguments, items = walked(operands, [dtype.bits for dtype in expression.dtypes])
+    given = arguments + expression.values
+    tabled = len(given) > launch.MOST_PARAMETERS
+    way = (*way, ("CF_TABLE", "1")) if tabled else way
     function = cubins.function(device, source(expression, way).text, name)
     grid, block = launch.blocks(items), (launch.THREADS, 1, 1)
-    given = arguments + expression.values
-    return lambda: function.launch(grid, block, given)
+    if not tabled:
+        return lambda: function.launch(grid, block, given)
+    table = device.scratch(len(given))
+
+    def by_table() -> None:
+        driver.to_device(pointer(table), given, device.timeline.raw)
+        function.launch(grid, block, launch.packed("Q", pointer(table)))
+
+    return by_table
 
 
 def walked(operands: Operands, bits: Sequence[int]) -> tuple[Defines, str, bytes, int]:

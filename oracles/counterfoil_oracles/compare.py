@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from counterfoil_oracles.collecting import between_programs
 from counterfoil_oracles.context_pair import ContextPair
@@ -12,15 +12,23 @@ from counterfoil_oracles.cuda.following import following
 from counterfoil_oracles.divergence import Divergence as Divergence
 from counterfoil_oracles.divergence import differing, guarded, parting
 from counterfoil_oracles.driver import Driver
+from counterfoil_oracles.holdings import SEAMS, injected
 from counterfoil_oracles.numeric import STORES, settle
 from counterfoil_oracles.observe import Observation, Observer, made
 from counterfoil_oracles.reads import READS, settled_read
 from counterfoil_spec.commands import Command, Fault, Outcome, Refused, Returned, matches
 
 PLANNED_FAULTS = frozenset(
-    {"RuntimeError: boom", "RuntimeError: injected", "RuntimeError: the claims have been left already"}
+    {
+        "RuntimeError: boom",
+        "RuntimeError: the claims have been left already",
+        *(f"RuntimeError: {injected(seam)}" for seam in (None, *SEAMS)),
+    }
 )
 """Exceptions of a caller's own work, injected ones, and of a program that leaves claims twice: no bug of a half."""
+
+FRESH: Final = 0
+"""The byte that fresh memory holds where a program names none: what the reference's holds by itself."""
 
 
 class Pair:
@@ -35,6 +43,12 @@ class Pair:
         self._watched: dict[int, str] = {}
         self._steps = 0
         self.last_seen: tuple[Observation, Observation] = ({}, {})
+
+    def settle_fresh(self) -> None:
+        """Make fresh memory hold the same in both halves, until the program names a byte: it may hold anything, so that
+        without one any two halves part wherever some is made."""
+        for driver in (self.reference, self.subject):
+            driver.half.inspection.poison(FRESH)
 
     def step(self, command: Command) -> tuple[Outcome, Divergence | None]:
         """The reference's outcome, and where the subject differs after this command (None if nowhere).
@@ -88,7 +102,8 @@ class Pair:
         following, watched = self._following, self._seen[0].buffers
         if following is None:
             return self._seen[0].look(), guarded(self._seen[1].look)
-        unsettled = {name for name, (buffer, _, _) in watched.items() if following.unsettled(buffer)}
+        pairs = {name: (buffer, self._seen[1].buffers[name][0]) for name, (buffer, _, _) in watched.items()}
+        unsettled = {name for name, pair in pairs.items() if following.unsettled(*pair)}
         counted = following.counted
         theirs, reached = following.steady(lambda: guarded(lambda: self._seen[1].look(unsettled, counted)))
         wrong = following.catch_up(reached)
@@ -191,6 +206,7 @@ def _key(thing: Any) -> int:
 def first_divergence(reference: Any, subject: Any, commands: Iterable[Command]) -> Divergence | None:
     """Run commands on two halves in fresh environments; where they first part, or None."""
     with between_programs(reference, subject), Pair(reference, subject) as pair:
+        pair.settle_fresh()
         for command in commands:
             divergence = pair.step(command)[1]
             if divergence is not None:

@@ -13,7 +13,7 @@ from counterfoil_oracles.actions.contexts import routine_facts
 from counterfoil_oracles.divergence import Divergence, differing, guarded, observation, parting
 from counterfoil_oracles.environment import Environment
 from counterfoil_oracles.observe import Observation
-from counterfoil_oracles.observe_contexts import ContextObserver, lasting
+from counterfoil_oracles.observe_contexts import ContextObserver, comparable, lasting
 from counterfoil_oracles.token_watch import TokenWatch
 from counterfoil_spec.commands import Command, Outcome, Refused, Returned, references
 
@@ -91,7 +91,7 @@ class ContextPair:
         names = list(dict.fromkeys([*self._named(command), *self._in_turn()]))
         expected = self._observers[0].look(names)
         actual = guarded(lambda: self._observers[1].look(names))
-        found = differing(index, command, expected, actual)
+        found = differing(index, command, comparable(expected, actual), comparable(actual, expected))
         return (
             found
             or self._changed(index, command, outcome, expected)

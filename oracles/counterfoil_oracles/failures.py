@@ -9,6 +9,7 @@ from typing import Any, Final
 from counterfoil_oracles.collecting import between_programs
 from counterfoil_oracles.compare import Divergence, Pair
 from counterfoil_oracles.coverage import rule_of_outcome
+from counterfoil_oracles.cuda.setting import Setting
 from counterfoil_spec.commands import Command, Header, Refused, Returned, Step, Trace, encode_trace
 
 DIRECTORY: Final = Path(".counterfoil") / "failures"
@@ -18,6 +19,7 @@ def recorded(reference: Any, subject: Any, commands: list[Command]) -> tuple[Tra
     """The trace of a program with the reference's outcomes, up to where the halves part, and where that is."""
     steps: list[Step] = []
     with between_programs(reference, subject), Pair(reference, subject) as pair:
+        pair.settle_fresh()
         for command in commands:
             outcome, divergence = pair.step(command)
             steps.append(Step(command=command, outcome=outcome))
@@ -38,7 +40,7 @@ def save(trace: Trace, divergence: Divergence, directory: Path = DIRECTORY) -> P
 
 def reproduce(path: Path) -> str:
     """The line to paste."""
-    return f"reproduce: counterfoil replay {path}"
+    return f"reproduce: counterfoil replay {'--device cuda ' if Setting.devices else ''}{path}"
 
 
 def rules_of(steps: list[Step]) -> list[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, Final
 
 from counterfoil_oracles.actions.contexts import context_facts, node_facts
+from counterfoil_oracles.cuda.progress import is_written, why_lost
 from counterfoil_oracles.environment import Environment
 from counterfoil_oracles.observe import Observation, role
 from counterfoil_spec.refusals import Lost
@@ -15,7 +17,7 @@ EVENTS: Final = ("pools_allocated", "pools_freed", "units_created", "units_relea
 
 
 WAITED_FOR: Final = 3
-"""One step in so many, CUDA devices are waited for and the bytes there looked at; between, work piles up."""
+"""One step in so many, CUDA devices are waited for; between, work piles up, and bytes it writes are not looked at."""
 
 IN_TURN: Final = 5
 """One in so many nodes is looked at although a context knows nothing of it."""
@@ -25,8 +27,9 @@ class ContextObserver:
     """The contexts and nodes of one environment by name, and what they show now.
 
     A value's bindings never change, so the buffers it binds are looked for once. The bytes of an asynchronous device's
-    buffers are not looked at: its work is under way; a CUDA device is waited for now and then. Of a node that a context
-    neither binds nor placed there is little to see: such nodes are looked at in turn.
+    buffers are not looked at: its work is under way. Those of a CUDA device are where no work that writes them is known
+    to be pending, as they are then; now and then the device is waited for. Of a node that a context neither binds nor
+    placed there is little to see: such nodes are looked at in turn.
     """
 
     def __init__(self, env: Environment) -> None:
@@ -35,6 +38,7 @@ class ContextObserver:
         self._contexts: dict[str, Any] = {}
         self._nodes: dict[str, Any] = {}
         self._bound: dict[str, dict[str, Any]] = {}
+        self._adding: dict[str, Any] = {}
         self.turn = 0
 
     @property
@@ -48,6 +52,7 @@ class ContextObserver:
             case "context":
                 self._contexts[name] = thing
                 self._bound.pop(name, None)
+                self._learn_routine(name)
             case "node":
                 self._nodes[name] = thing
             case "tensor":
@@ -61,12 +66,23 @@ class ContextObserver:
         self._nodes.pop(name, None)
         self._nodes.pop(f"{name}.grad", None)
         self._bound.pop(name, None)
+        self._adding.pop(name, None)
+
+    def _learn_routine(self, name: str) -> None:
+        """Watch the counts of the routine a compile made with the context, if it has any."""
+        self._adding.pop(name, None)
+        routine = self._env.names.get(f"{name}.routine")
+        if routine is not None and self._inspection.run_counts(routine):
+            self._adding[name] = routine
 
     def look(self, names: Iterable[str]) -> Observation:
-        """What the contexts of those names show, and the allocation census."""
+        """What the contexts of those names show, the allocation census, and the run counts of every routine watched."""
         if not self._contexts:
             return {}
         seen: Observation = {f"census: {name}": count for name, count in self._env.holdings.census().items()}
+        for name, routine in self._adding.items():
+            counts = self._inspection.run_counts(routine)
+            seen[f"runs counted of {name}"] = {node.label: count for node, count in counts.items()}
         for name in names:
             if name in self._contexts:
                 self._look_at(name, seen)
@@ -87,15 +103,16 @@ class ContextObserver:
                 seen[f"bytes of {node_name} in {name}"] = memory_bytes(buffer)
 
     def _is_done(self, context: Any, buffer: Any) -> bool:
-        """Whether nothing is left to do with a context's buffers, a CUDA device having been waited for in its turn."""
-        if context.backend_name != "cuda" or self.turn % WAITED_FOR:
+        """Whether no work that writes a context's buffer is known to be left, a CUDA device waited for in its turn."""
+        if context.backend_name != "cuda":
             return bool(context.backend_name == "cc")
         device = buffer.device
-        try:
-            device.advance(device.submitted - device.reached)
-        except Lost:
+        if why_lost(device) is not None:
             return False
-        return True
+        if not self.turn % WAITED_FOR:
+            with suppress(Lost):
+                device.advance(device.submitted - device.reached)
+        return why_lost(device) is None and not is_written(buffer)
 
     def _buffers(self, name: str, context: Any) -> dict[str, Any]:
         found = self._bound.get(name)
@@ -104,6 +121,11 @@ class ContextObserver:
             found = {node_name: array.buffer for node_name, array in arrays if array is not None}
             self._bound[name] = found
         return found
+
+
+def comparable(seen: Observation, other: Observation) -> Observation:
+    """What was seen but for bytes that the other one did not look at."""
+    return {what: found for what, found in seen.items() if what in other or not what.startswith("bytes of ")}
 
 
 def lasting(seen: Observation) -> Observation:

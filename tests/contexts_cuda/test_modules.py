@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import gc
+import threading
 from typing import Any
+
+import pytest
+from tests.contexts_cuda.emulated import live_objects
 
 import counterfoil as cf
 
@@ -42,3 +46,25 @@ def test_pending_work_keeps_its_code(mode: str) -> None:
     gc.collect()
     assert context.get_value(node, (0,)) == 2.25
     context.release()
+
+
+def abandon(factor: float) -> None:
+    """Leave a routine that ran in a cycle of garbage, for another thread to collect."""
+    context, made, _ = routine(factor)
+    context.run(made).sync()
+    context.release()
+    cycle: list[Any] = [context, made]
+    cycle.append(cycle)
+    del context, made, cycle
+    collecting = threading.Thread(target=gc.collect)
+    collecting.start()
+    collecting.join()
+
+
+def test_code_in_a_cycle_of_garbage_is_unloaded(mode: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Whichever thread collects it: the driver has no module more than before, and nothing is said."""
+    abandon(3.5)
+    before = live_objects()
+    abandon(3.75)
+    assert live_objects() == before
+    assert capfd.readouterr().err == ""

@@ -79,6 +79,19 @@ def test_a_merge_buffer_is_refilled_behind_the_runs_that_read_it() -> None:
     assert child.get_values(y) == [1.0, 2.0]
 
 
+def test_a_fill_that_is_refused_leaves_the_one_before() -> None:
+    """The target's device is lost, the source's is not: what read the fill before may still do so by the books."""
+    x, y = node("x"), node("y")
+    source = Context.cuda(1).set_values(x, [1, 2])
+    filled = Context.cuda().set_values(y, [0, 0]).copy_from(source, x, into_merge_buffer=True)
+    child, routine = filled.compile(program("merge", merged(y, x)))
+    child = child.run(routine)
+    child.sync()
+    cf.cuda(0).lose("unplugged")
+    assert rule(lambda: child.copy_from(source, x, into_merge_buffer=True)) == "memory/lost"
+    child.check_runnable(routine)
+
+
 def test_copies_between_devices_and_backends() -> None:
     """From one CUDA device to the other, and to the host's backend and back."""
     x = node("x")

@@ -96,6 +96,54 @@ def test_work_out_of_order_is_found(twin: Any) -> None:
     assert found(twin) is not None
 
 
+def found_in_contexts(twin: ModuleType, programs: int = 40) -> str | None:
+    """Where programs of contexts part from the twin first, in words."""
+    for seed in range(programs):
+        try:
+            context_program(reference, twin, seed, 100, Tally())
+        except Diverged as parted:
+            return str(parted)
+    return None
+
+
+def test_a_sync_that_does_not_wait_is_found(twin: Any) -> None:
+    """A twin whose contexts only look whether their device is lost."""
+    running = twin.Context.sync.__globals__["running"]
+
+    def hasty(context: Any) -> None:
+        if context.device.place.lost is not None:
+            raise context.device.place.loss()
+
+    running.sync = hasty
+    assert found_in_contexts(twin) is not None
+
+
+def test_a_lost_run_that_poisons_nobody_is_found(twin: Any) -> None:
+    """A twin that does not notice that a run was under way when its device was lost is found."""
+    running = twin.Context.sync.__globals__["running"]
+    submit = running._submit
+
+    def heedless(routine: Any, *rest: Any) -> None:
+        submit(routine, *rest)
+        routine.device.place.pending[-1].dropped = None
+
+    running._submit = heedless
+    assert "run/poisoned" in (found_in_contexts(twin) or "")
+
+
+@pytest.mark.parametrize("forgotten", ["reads", "writes"])
+def test_a_run_that_is_not_known_to_use_its_pools_is_found(twin: Any, forgotten: str) -> None:
+    """A twin whose runs nothing waits for, as they are not known to read what they read, or to write anything."""
+    running = twin.Context.sync.__globals__["running"]
+    queue = running.queue
+
+    def forgetful(place: Any, work: Any, reads: tuple[Any, ...], writes: tuple[Any, ...]) -> None:
+        queue(place, work, *(((), writes) if forgotten == "reads" else ((*reads, *writes), ())))
+
+    running.queue = forgetful
+    assert found_in_contexts(twin) is not None
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_a_process_over_the_emulated_driver_is_told_its_mode(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the driver is emulated already only the mode changes."""

@@ -112,7 +112,7 @@ class Launcher:
             _step(function, launch, addresses, at, bindings)
             for function, launch in zip(kernel.functions, program.launches, strict=False)  # none of a lost device
         ]
-        self._pools = [(buffer, False) for buffer in reads] + [(buffer, True) for buffer in writes]
+        self._pools = [(buffer, True) for buffer in writes] + [(buffer, False) for buffer in reads]  # as at the door
         self._scratch = scratch
         self._orders = placement.touched(reads, writes if scratch is None else [*writes, scratch])
         self._runs = 0

@@ -235,8 +235,14 @@ def _labels(things: Any) -> Iterator[str]:
     return (thing.label for thing in things)
 
 
+def seams_of(args: Args) -> list[str]:
+    """The seams of the command ``inject``: one, or several."""
+    seams = args["seam"]
+    return [seams] if isinstance(seams, str) else list(seams)
+
+
 def _inject(env: Environment, args: Args) -> None:
-    env.holdings.inject(args["seam"], args["pass"])
+    env.holdings.inject(seams_of(args), args["pass"])
 
 
 MAKES: Final[dict[str, Action]] = {

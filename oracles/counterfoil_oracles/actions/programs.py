@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any, Final
 
 from counterfoil_oracles.actions.arguments import Action, Args, all_named, dtype_of, named
@@ -166,10 +165,13 @@ def _facts(env: Environment, args: Args) -> dict[str, Any]:
 
 # --- the loop IR -----------------------------------------------------------------------------------------------------
 
+Loops = dict[str, Iterator]
+"""The iterators of a kernel by name: loops of one name share theirs."""
+
 _TERM: Final = re.compile(r"([+-]?)(?:(\d+)\*)?(?:(\$?)([A-Za-z_]\w*)|(\d+))")
 
 
-def _index_entry(env: Environment, text: str, loop: Mapping[str, Iterator]) -> Affine:
+def _index_entry(env: Environment, text: str, loop: Loops) -> Affine:
     """An index such as ``2*i + j - 1``; ``$s`` a symbol."""
     terms: list[tuple[int, Iterator | Symbol]] = []
     offset = 0
@@ -182,11 +184,11 @@ def _index_entry(env: Environment, text: str, loop: Mapping[str, Iterator]) -> A
     return affine(terms, offset)
 
 
-def _index(env: Environment, texts: list[str], loop: Mapping[str, Iterator]) -> Index:
+def _index(env: Environment, texts: list[str], loop: Loops) -> Index:
     return tuple(_index_entry(env, text, loop) for text in texts)
 
 
-def _scalar(env: Environment, data: Any, loop: Mapping[str, Iterator]) -> loops.Scalar:
+def _scalar(env: Environment, data: Any, loop: Loops) -> loops.Scalar:
     match data:
         case {"load": [node, index]}:
             return loops.Load(node_of(env, node), _index(env, index, loop))
@@ -199,22 +201,22 @@ def _scalar(env: Environment, data: Any, loop: Mapping[str, Iterator]) -> loops.
     return loops.Number(decode_number(data))
 
 
-def _statement(env: Environment, data: Any, loop: Mapping[str, Iterator]) -> loops.Statement:
+def _statement(env: Environment, data: Any, loop: Loops) -> loops.Statement:
     match data:
         case {"zero": node}:
             return loops.Zero(node_of(env, node))
         case {"store": [node, index, value]}:
             return loops.Store(node_of(env, node), _index(env, index, loop), _scalar(env, value, loop))
         case {"loop": [name, extent, body]}:
-            within = {**loop, name: Iterator(name)}
+            iterator = loop.setdefault(name, Iterator(name))
             count = named(env, extent) if isinstance(extent, dict) else extent
-            return loops.Loop(within[name], count, _body(env, body, within))
+            return loops.Loop(iterator, count, _body(env, body, loop))
         case {"if": [left, right, body]}:
             return loops.If(_index_entry(env, left, loop), _index_entry(env, right, loop), _body(env, body, loop))
     raise ValueError(f"{data} is no statement")
 
 
-def _body(env: Environment, data: Any, loop: Mapping[str, Iterator]) -> tuple[loops.Statement, ...]:
+def _body(env: Environment, data: Any, loop: Loops) -> tuple[loops.Statement, ...]:
     return tuple(_statement(env, entry, loop) for entry in data)
 
 

@@ -31,9 +31,14 @@ def environment(mode: str) -> dict[str, str]:
     return {**os.environ, **own}
 
 
+def is_entered(mode: str) -> bool:
+    """Whether this process finds the emulated driver in that mode."""
+    return bool(os.environ.get(EMULATED)) and os.environ.get("EMUCUDA_MODE", "eager") == mode
+
+
 def enter(mode: str, arguments: Sequence[str]) -> None:
     """Start the command line anew where the emulated driver is found in that mode; returns if it is."""
-    if os.environ.get(EMULATED) and os.environ.get("EMUCUDA_MODE", "eager") == mode:
+    if is_entered(mode):
         return
     sys.stdout.flush()
     os.execve(sys.executable, [sys.executable, "-m", "counterfoil_oracles.cli", *arguments], environment(mode))

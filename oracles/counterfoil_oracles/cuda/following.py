@@ -5,7 +5,8 @@ After a command the subject must have come at least as far as the reference, whi
 so a wait that is missing shows. Bytes that pending work may write, and bytes of lost memory, are not compared.
 
 What contexts do beside their runs is no submission of the reference's: once there is a context on a CUDA device, the
-reference performs everything at once, and bytes are compared where they are read.
+reference performs everything at once. What of it the subject had not done by the time its device is lost is taken for
+lost in the reference too: a root whose run was under way is poisoned in both halves or in neither.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final
 
+from counterfoil_oracles.cuda.progress import is_written, known, why_lost
 from counterfoil_oracles.cuda.setting import Setting, devices_of, is_cuda
 from counterfoil_oracles.driver import Driver
 from counterfoil_oracles.numeric import take_over
@@ -36,12 +39,23 @@ _TRIES: Final = 20
 _EXACT: Final = (Family.FILL, Family.IOTA, Family.COPY)
 
 
+@dataclass
+class _Run:
+    """A run that the reference has performed: the subject's device and submission, None until the subject made it, and
+    what to call where it is dropped."""
+
+    device: Any
+    dropped: Callable[[], None]
+    number: int | None = None
+
+
 class Following:
     """The CUDA devices of both halves side by side."""
 
     def __init__(self, reference: Driver, subject: Driver) -> None:
         self._drivers = (reference, subject)
         self._calls: deque[tuple[Any, Any]] = deque(maxlen=_KEPT)
+        self._runs: list[_Run] = []
         self.counted = True
 
     @property
@@ -61,7 +75,7 @@ class Following:
             return None
         reference = self._drivers[0].half
         for (ours, theirs), come in zip(self._devices, reached or self._reached(), strict=True):
-            lost = None if losing else _why_lost(theirs)
+            lost = None if losing else why_lost(theirs)
             with reference.intervals.watching() as records, suppress(Lost):
                 if ours.lost is None and come > ours.reached:
                     ours.advance(come - ours.reached)
@@ -79,9 +93,20 @@ class Following:
         """After the reference carried a command out: all of its work, where submissions are not counted."""
         if command.do == "context" and self._is_on_cuda(command):
             self.counted = False
-        for ours, _ in [] if self.counted else self._devices:
+        for ours, theirs in [] if self.counted else self._devices:
+            if ours.lost is not None:
+                self._lose(theirs)
+            self._runs += [_Run(theirs, each.dropped) for each in ours.pending if each.dropped is not None]
             with suppress(Lost):
                 ours.advance(ours.submitted - ours.reached)
+
+    def _lose(self, device: Any) -> None:
+        """Tell the runs of a lost device that the subject had not done, and forget all of them."""
+        mine = [run for run in self._runs if run.device is device]
+        self._runs = [run for run in self._runs if run.device is not device]
+        for run in mine:
+            if run.number is None or run.number > known(device):
+                run.dropped()
 
     def _is_on_cuda(self, command: Command) -> bool:
         made = self._drivers[0].names.get(command.bind or "")
@@ -105,6 +130,8 @@ class Following:
 
     def after(self, command: Command, outcome: Outcome) -> str | None:
         """What is wrong after a command, in words: the subject behind the reference, or its results."""
+        if not self.counted:
+            return self._after_uncounted(command, outcome)
         if command.do == "kernel" and isinstance(outcome, Returned) and outcome.value == "DONE":
             name = command.args["dst"]["ref"]
             ours, theirs = (driver.names[name] for driver in self._drivers)
@@ -119,6 +146,20 @@ class Following:
             if wrong is not None:
                 return wrong
         return self.catch_up()
+
+    def _after_uncounted(self, command: Command, outcome: Outcome) -> str | None:
+        """The same where submissions are not counted: a sync that does not wait."""
+        for run in self._runs:
+            if run.number is None:
+                run.number = run.device.submitted
+        self._runs = [run for run in self._runs if known(run.device) < (run.number or 0)]
+        context = self._drivers[1].names.get(command.args["context"]["ref"]) if command.do == "sync" else None
+        if context is None or context.backend_name != "cuda" or not isinstance(outcome, Returned):
+            return None
+        _, theirs = self._devices[context.device.ordinal]
+        if known(theirs) < theirs.submitted:
+            return f"sync left {theirs.name} at {known(theirs)} of {theirs.submitted}"
+        return None
 
     def steady(self, look: Callable[[], Observation]) -> tuple[Observation, list[int]]:
         """What a look at the subject shows while its devices come no further, and how far they are: what is live
@@ -136,14 +177,16 @@ class Following:
     def finish(self) -> None:
         """Let every device of the subject that is not lost do all it has."""
         for _, theirs in self._devices:
-            if _why_lost(theirs) is None and theirs.reached < theirs.submitted:
+            if why_lost(theirs) is None and theirs.reached < theirs.submitted:
                 theirs.advance(theirs.submitted - theirs.reached)
 
-    def unsettled(self, buffer: Any) -> bool:
-        """Whether the bytes of a buffer of the reference are not to be compared now."""
+    def unsettled(self, buffer: Any, subject: Any) -> bool:
+        """Whether the bytes of a buffer of the reference, and the subject's beside it, are not to be compared now."""
         memory = buffer.memory
-        if memory.device.lost is not None or not self.counted:
+        if memory.device.lost is not None:
             return is_cuda(memory.device)
+        if not self.counted:
+            return is_written(subject)
         return any(timeline.reached < number for timeline, number in memory.stamps.uses.items() if is_cuda(timeline))
 
     def _behind(self) -> str | None:
@@ -182,12 +225,6 @@ class Following:
 
     def _named(self, data: Any) -> Any:
         return self._drivers[0].names.get(data["ref"]) if isinstance(data, dict) and "ref" in data else None
-
-
-def _why_lost(device: Any) -> str | None:
-    """Why a device of either half was lost, None where it was not."""
-    found: str | None = device.timeline.why if hasattr(device, "timeline") else device.lost
-    return found
 
 
 def following(reference: Driver, subject: Driver) -> Following | None:

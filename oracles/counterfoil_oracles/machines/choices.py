@@ -6,8 +6,6 @@ import random
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeVar
 
-from hypothesis import strategies as st
-
 _T = TypeVar("_T")
 
 
@@ -30,14 +28,16 @@ class RandomChooser:
 
 
 class HypothesisChooser:
-    """Choices that Hypothesis draws, records and shrinks."""
+    """Choices that Hypothesis draws, records and shrinks. Imported here alone: it is a third of a command's start."""
 
     def __init__(self, data: Any) -> None:
-        self._draw = data.draw
+        from hypothesis import strategies
+
+        self._draw, self._integers = data.draw, strategies.integers
 
     def integer(self, low: int, high: int) -> int:
         """An integer in [low, high]; smaller ones are simpler."""
-        return int(self._draw(st.integers(low, high)))
+        return int(self._draw(self._integers(low, high)))
 
 
 def chance(chooser: Chooser, percent: int) -> bool:

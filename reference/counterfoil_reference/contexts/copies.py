@@ -119,6 +119,7 @@ def _filled(target: Context, source: Context, node: Node) -> Context:
     target.device.slab.reserve(node.nbytes)
     with checks.claimed(there.buffer):
         checks.wait(there.buffer, Access.READ)
+        target.device.slab.wait()
         transfer = _recorded(target.ledger, node)
         target.device.slab.replace(there, target.ledger, transfer)
     return target.filled(node, transfer)

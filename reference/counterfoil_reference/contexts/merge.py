@@ -36,10 +36,14 @@ class Slab:
             grown.memory.write(0, self._buffer.memory.read(0, self._buffer.nbytes))
         self._buffer = grown
 
-    def replace(self, source: Location, ledger: Ledger, transfer: int) -> None:
-        """Take a node's bytes, its padding included."""
+    def wait(self) -> None:
+        """Wait for what a fill must follow; refuses memory/lost."""
         assert self._buffer is not None
         checks.wait(self._buffer, Access.READ_WRITE)
+
+    def replace(self, source: Location, ledger: Ledger, transfer: int) -> None:
+        """Take a node's bytes, its padding included, after ``wait``."""
+        assert self._buffer is not None
         self._buffer.memory.write(0, source.buffer.memory.read(source.buffer.first, source.buffer.nbytes))
         self._fill = (ledger, transfer)
 

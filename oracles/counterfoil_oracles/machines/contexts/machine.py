@@ -6,11 +6,15 @@ from typing import Any, Final
 
 from counterfoil_oracles.collecting import between_programs, level_memory
 from counterfoil_oracles.coverage import Coverage
+from counterfoil_oracles.cuda.setting import Setting
 from counterfoil_oracles.machines.choices import RandomChooser, chance, weighted
 from counterfoil_oracles.machines.contexts.plans import (
     asking,
     compiling,
     computing,
+    cycles,
+    devices,
+    losing,
     merging,
     moving,
     networks,
@@ -30,6 +34,7 @@ PLANS: Final[tuple[tuple[int, ContextPlan], ...]] = (
     (9, compiling.gradients),
     (3, compiling.another_root),
     (60, running.run),
+    (8, cycles.whole_path),
     (20, computing.compute),
     (6, running.rebind),
     (4, running.check),
@@ -52,7 +57,7 @@ PLANS: Final[tuple[tuple[int, ContextPlan], ...]] = (
     (5, releasing.fork),
     (4, releasing.adopt),
     (2, releasing.recycled),
-    (6, releasing.inject),
+    (12, releasing.inject),
     (3, releasing.budget),
     (2, releasing.donate),
     (4, stories.tell),
@@ -66,6 +71,14 @@ _COMPUTING: Final[tuple[tuple[int, ContextPlan], ...]] = (
 )  # fmt: skip
 """What it does in programs that put the compiler to the test: three of ten."""
 
+_ON_CUDA: Final[tuple[tuple[int, ContextPlan], ...]] = (
+    (6, devices.across), (6, devices.exchange), (5, devices.replayed), (8, devices.fused), (4, losing.lose),
+)  # fmt: skip
+"""What it does besides where there are CUDA devices."""
+
+_COMPUTING_ON_CUDA: Final[tuple[tuple[int, ContextPlan], ...]] = ((4, devices.fused),)
+"""The same in programs that put the compiler to the test."""
+
 _INTERLUDES: Final[tuple[tuple[int, ContextPlan], ...]] = (
     (3, compiling.compile_one), (3, moving.read), (2, asking.facts), (2, moving.upload), (1, asking.decide),
 )  # fmt: skip
@@ -77,11 +90,18 @@ def interlude(world: ContextWorld) -> Plan[None]:
         yield from weighted(world.chooser, _INTERLUDES)(world)
 
 
+def plans(computing: bool) -> tuple[tuple[int, ContextPlan], ...]:
+    """What programs do, or those that put the compiler to the test."""
+    if not Setting.devices:
+        return _COMPUTING if computing else PLANS
+    return _COMPUTING + _COMPUTING_ON_CUDA if computing else PLANS + _ON_CUDA
+
+
 def advance(program: Program) -> None:
     """Draw the next plan and run it; raises program.Diverged at the first difference."""
     world = program.world
     assert isinstance(world, ContextWorld)
-    program.run(weighted(world.chooser, _COMPUTING if world.computing else PLANS)(world))
+    program.run(weighted(world.chooser, plans(world.computing))(world))
     program.run(releasing.tidy(world))
 
 

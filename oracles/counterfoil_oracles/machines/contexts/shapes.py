@@ -280,6 +280,31 @@ def parts(world: ContextWorld) -> Plan[Sketch]:
     return sketch
 
 
+def cleared(world: ContextWorld) -> Plan[Sketch]:
+    """A node filled, looked at or not, and then added to or written anew, all or a part of it: the fill is seen."""
+    sketch, c = Sketch("cleared"), world.chooser
+    target, seen = pick(c, ("o", "gw1", "y", "u")), pick(c, ("y", "b"))
+    way = c.integer(0, 3)
+    if way == 2:
+        yield from sketch.fetch(world, "five", constant=2)
+        part = {"accumulate": "add"} if chance(c, 60) else {}
+        yield from sketch.set(world, "five", ["x"], by=pick(c, ("i -> i+1", "i -> i+2")), **part)
+        return sketch
+    yield from sketch.fetch(world, target, constant=pick(c, (0, 2)))
+    match way:
+        case 0:
+            yield from sketch.set(world, "o" if seen == target else seen, [target, "one"], op="add")
+        case 1:
+            yield from sketch.set(world, "loss", [target], by="i ->", accumulate="add", initialize=True)
+        case _:
+            yield from sketch.set(world, "o" if target == "y" else "y", [target], by="i -> 2-i")
+    if chance(c, 60):
+        yield from sketch.set(world, target, [pick(c, ("x", "lit"))], accumulate="add")
+    else:
+        yield from sketch.set(world, target, ["lit", pick(c, ("x", "one"))], op="mul")
+    return sketch
+
+
 def wrong(world: ContextWorld) -> Plan[Sketch]:
     """Code that no compile accepts."""
     sketch, c = Sketch("wrong"), world.chooser
@@ -332,6 +357,7 @@ SHAPES: Final[tuple[tuple[int, Shape], ...]] = (
     (7, merge),
     (8, margins),
     (6, parts),
+    (4, cleared),
     (4, numeric.mixed),
     (3, numeric.shifted),
     (2, numeric.product),

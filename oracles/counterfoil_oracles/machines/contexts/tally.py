@@ -1,4 +1,5 @@
-"""What a run of the context machine has met: how much was accepted, which stories were told to their end."""
+"""What a run of the context machine has met: how much was accepted, which stories were told to their end, which seams
+failed."""
 
 from __future__ import annotations
 
@@ -6,9 +7,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
+from counterfoil_oracles.actions.contexts import seams_of
+from counterfoil_oracles.holdings import SEAMS, injected
 from counterfoil_oracles.machines.contexts.plans.stories import STORIES
 from counterfoil_oracles.machines.histogram import Histogram
-from counterfoil_spec.commands import Command, Outcome, Refused, Returned
+from counterfoil_spec.commands import Command, Fault, Outcome, Refused, Returned
 
 LEAST_RUNS: Final = 0.40
 LEAST_COMPILES: Final = 0.60
@@ -20,6 +23,8 @@ class Tally(Histogram):
 
     accepted: Counter[str] = field(default_factory=Counter)
     told: Counter[str] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+    _injected: list[str] = field(default_factory=list)
 
     def count(self, command: Command, outcome: Outcome, met: list[str]) -> None:
         """Count a step."""
@@ -27,6 +32,14 @@ class Tally(Histogram):
         if isinstance(outcome, Refused):
             self.rules[outcome.rule] += 1
         self.accepted[command.do] += isinstance(outcome, Returned)
+        if command.do == "inject":
+            self._injected = seams_of(command.args) if command.args["pass"] else []
+        elif isinstance(outcome, Fault):
+            self.failed.update(seam for seam in self._injected if self._is_of(outcome, seam))
+
+    def _is_of(self, fault: Fault, seam: str) -> bool:
+        """Whether that is the failure injected at the seam."""
+        return fault.error.endswith(injected(seam if len(self._injected) > 1 else None))
 
     def ratio(self, do: str) -> float:
         """The share of the commands of that kind that were accepted."""
@@ -39,7 +52,8 @@ class Tally(Histogram):
             for do, least in (("run", LEAST_RUNS), ("compile", LEAST_COMPILES))
             if self.ratio(do) < least
         ]
-        return low + [f"never told: {name}" for name in STORIES if not self.told[name]]
+        untold = [f"never told: {name}" for name in STORIES if not self.told[name]]
+        return low + untold + [f"never failed: {seam}" for seam in SEAMS if not self.failed[seam]]
 
     def lines(self) -> list[str]:
         """The counts as text."""
@@ -48,6 +62,7 @@ class Tally(Histogram):
             f"{self.steps} commands, {len(self.rules)} rules hit",
             "accepted: " + ", ".join(shares),
             "told: " + ", ".join(f"{name} {self.told[name]}" for name in STORIES),
+            "failed: " + ", ".join(f"{seam} {self.failed[seam]}" for seam in SEAMS),
         ]
 
 

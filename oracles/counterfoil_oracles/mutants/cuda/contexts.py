@@ -10,6 +10,18 @@ _LAUNCHING: Final = "fast/counterfoil/contexts/launching.py"
 _MOVING: Final = "fast/counterfoil/contexts/moving.py"
 _ELISION: Final = "fast/counterfoil/compile/cuda/elision.py"
 
+_SEEN: Final = "touched(item.nest if isinstance(item, Work) else item)"
+_WRITTEN: Final = "((item.nest.node,) if isinstance(item, Work) else touched(item))"
+_ELIDED: Final = f"""\
+            if _overwrites(item):
+                result[place] = None
+            elif item.accumulates:
+                result[place] = None
+                result[position] = replace(item, nest=replace(item.nest, start=value))
+        for node in {_SEEN}:
+"""
+"""Where a fill is left out, and where what an item touches is no longer looked at."""
+
 CUDA_CONTEXTS: Final = (
     Defect(
         "cuda-contexts/bindings",
@@ -74,6 +86,78 @@ CUDA_CONTEXTS: Final = (
         "launch.packed(addresses, scratch, 0, [0] * bindings), late)",
         "launch.packed(list(reversed(addresses)), scratch, 0, [0] * bindings), late)",
         "kernels get their arguments in the wrong order",
+        "eager",
+    ),
+    Defect(
+        "cuda-contexts/fill-seen-by-a-sum",
+        _ELISION,
+        _ELIDED,
+        _ELIDED.replace("_overwrites(item)", "False").replace(_SEEN, _WRITTEN),
+        "the fill before an accumulation is left out although something reads it in between",
+        "eager",
+    ),
+    Defect(
+        "cuda-contexts/fill-seen-by-a-store",
+        _ELISION,
+        _ELIDED,
+        _ELIDED.replace("elif item.accumulates", "elif False").replace(_SEEN, _WRITTEN),
+        "the fill before a store over all the node is left out although something reads it in between",
+        "eager",
+    ),
+    Defect(
+        "cuda-contexts/merge-order",
+        _LAUNCHING,
+        "        orders = self._orders if merge is None else {**self._orders, merge.memory.ordered(): False}\n",
+        "        orders = self._orders\n",
+        "a run does not follow the fill of the merge buffer that it reads",
+        "lazy",
+    ),
+    Defect(
+        "cuda-contexts/unstamped-writes",
+        _LAUNCHING,
+        "placement.touched(reads, writes if scratch is None else [*writes, scratch])",
+        "placement.touched([*reads, *writes], [] if scratch is None else [scratch])",
+        "a run is not known to write its outputs",
+        "lazy",
+    ),
+    Defect(
+        "cuda-contexts/unstamped-reads",
+        _LAUNCHING,
+        "placement.touched(reads, writes if scratch is None else [*writes, scratch])",
+        "placement.touched([], writes if scratch is None else [*writes, scratch])",
+        "a run is not known to read its inputs",
+        "lazy",
+    ),
+    Defect(
+        "cuda-contexts/unnoticed-loss",
+        "fast/counterfoil/contexts/undoing.py",
+        "        root.notice_loss()  # the first failure stays\n",
+        "",
+        "a root whose run was lost with its device is poisoned by another failure afterwards",
+        "lazy",
+    ),
+    Defect(
+        "cuda-contexts/lost-run",
+        "fast/counterfoil/contexts/running.py",
+        "    root.under_way(number, routine.name)\n",
+        "",
+        "a run that was under way when its device was lost poisons nobody",
+        "lazy",
+    ),
+    Defect(
+        "cuda-contexts/sync",
+        "fast/counterfoil/contexts/backends.py",
+        "            self.memory.advance(MOST_WORK)\n",
+        "            pass\n",
+        "sync does not wait",
+        "lazy",
+    ),
+    Defect(
+        "cuda-contexts/shared-iterators",
+        "fast/counterfoil/compile/nests.py",
+        "    bodies = iter(with_own_iterators([statement for segment in segments for statement in segment.body]))\n",
+        "    bodies = iter([statement for segment in segments for statement in segment.body])\n",
+        "loops with the same iterator are confused where their kernels are joined",
         "eager",
     ),
 )

@@ -21,8 +21,8 @@ CUDA_MEMORY: Final = (
     Defect(
         "cuda-memory/twice",
         "fast/counterfoil/cuda/pool.py",
-        "        return chunks.pop() if chunks else None\n",
-        "        return chunks[-1] if chunks else None\n",
+        "            return chunks.pop()\n",
+        "            return chunks[-1]\n",
         "memory that is kept for reuse is handed out twice",
         "eager",
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from counterfoil_oracles.cuda.setting import Setting
 from counterfoil_oracles.machines.choices import chance, pick, some, weighted
 from counterfoil_oracles.machines.contexts import shapes
@@ -10,6 +12,7 @@ from counterfoil_oracles.machines.contexts.sketch import Sketch
 from counterfoil_oracles.machines.contexts.universe import dtype_of_program, node, symbol
 from counterfoil_oracles.machines.contexts.world import ContextWorld, Data, accepted
 from counterfoil_oracles.machines.world import Plan, do, make, ref, refs
+from counterfoil_spec.commands import Command
 
 Plans = Plan[None]
 
@@ -21,7 +24,7 @@ def begin(world: ContextWorld) -> Plans:
     yield from do("poison", byte=pick(c, (0xFF, 0xA5, 0x7F, 0x01)))
     world.host = (yield from make(world, "host", "host")) or ""
     for ordinal in range(Setting.devices):
-        yield from make(world, "cuda", "cuda", ordinal=ordinal)
+        yield Command(do="cuda", args={"ordinal": ordinal}, bind=f"cuda{ordinal}")
     world.asynchronous = chance(c, 5)
     world.computing = chance(c, 30)
     yield from root(world)
@@ -32,8 +35,10 @@ def begin(world: ContextWorld) -> Plans:
 def root(world: ContextWorld) -> Plan[str]:
     """A new root of the program's kind, seldom of the other one."""
     c = world.chooser
-    if Setting.devices and chance(c, 75):
+    if Setting.devices and chance(c, 75 if world.cuda_devices() else 8):
         ordinal = c.integer(0, Setting.devices - 1) if chance(c, 40) else 0
+        if f"cuda{ordinal}" in world.lost and world.cuda_devices() and chance(c, 92):
+            ordinal = int(world.cuda_devices()[0][-1])
         made = yield from make(world, "c", "context", backend="cuda", ordinal=ordinal)
         assert made is not None
         return made
@@ -157,7 +162,7 @@ def compiled(world: ContextWorld, context: str, made: str) -> Plan[str | None]:
     if chance(c, 4):
         args["reuse"] = yield from _reuse(world, context, made)
     if chance(c, 5):
-        args["prelowered"] = yield from _prelowered(world)
+        args["prelowered"] = yield from prelowered(world, world.chooser.integer(0, 4))
         args["name"] = "lowered"
     return (yield from make(world, "c", "compile", **args))
 
@@ -172,16 +177,25 @@ def _reuse(world: ContextWorld, context: str, made: str) -> Plan[Data]:
     return ref(name)
 
 
-def _prelowered(world: ContextWorld) -> Plan[Data]:
-    """Loops written by hand over vectors, in one of few forms."""
+CROSSED: Final = 4
+"""The form of loops by hand whose second nest's inner iterator is the first one's."""
+
+
+def prelowered(world: ContextWorld, form: int) -> Plan[Data]:
+    """Loops written by hand over vectors, in one of five forms."""
     c = world.chooser
     target, source = pick(c, ("h", "y", "gw1")), pick(c, ("x", "w1"))
     to, of = (yield from node(world, target)), (yield from node(world, source))
     value = {"apply": pick(c, ("add", "mul")), "to": [{"load": [of, ["i"]]}, 2]}
     body: list[Data]
-    match c.integer(0, 3):
+    match form:
         case 0:
             body = [{"loop": ["i", 3, [{"store": [to, ["i"], value]}]]}]
+        case 4:
+            other = yield from node(world, "b")
+            added = {"apply": "add", "to": [{"load": [other, ["k"]]}, {"load": [of, ["i"]]}]}
+            inner = {"loop": ["i", 3, [{"store": [other, ["k"], added]}]]}
+            body = [{"loop": ["i", 3, [{"store": [to, ["i"], value]}]]}, {"zero": other}, {"loop": ["k", 3, [inner]]}]
         case 1:
             added = {"apply": "add", "to": [{"load": [to, ["i"]]}, value]}
             body = [{"zero": to}, {"loop": ["i", 3, [{"store": [to, ["i"], added]}]]}]

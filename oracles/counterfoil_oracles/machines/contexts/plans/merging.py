@@ -12,7 +12,8 @@ from counterfoil_oracles.machines.world import Plan, do, make, ref
 Plans = Plan[None]
 
 
-def _filled(world: ContextWorld, label: str, source: str, target: str) -> Plan[str | None]:
+def filled(world: ContextWorld, label: str, source: str, target: str) -> Plan[str | None]:
+    """The target's merge buffer filled from a source, which is given a value where it has none."""
     yield from node(world, label)
     if not world.holds(source, label):
         source = (yield from moving.set_values(world, source, label)) or source
@@ -40,7 +41,7 @@ def cycle(world: ContextWorld) -> Plans:
     c = world.chooser
     label = pick(c, ("a", "gw1"))
     source, target = world.context(), world.context()
-    current = yield from _filled(world, label, source, target)
+    current = yield from filled(world, label, source, target)
     if current is None:
         return
     consumers = []
@@ -50,15 +51,15 @@ def cycle(world: ContextWorld) -> Plans:
         made = None if comp is None else (yield from compiling.compiled(world, current, comp))
         consumers += [made] if made is not None else []
     if chance(c, 50):
-        yield from _filled(world, label, source, current)
+        yield from filled(world, label, source, current)
     if consumers and chance(c, 25):
-        yield from _filled(world, label, source, (yield from compiling.root(world)))
+        yield from filled(world, label, source, (yield from compiling.root(world)))
     for made in consumers:
         if chance(c, 75):
             yield from running.checked_run(world, made, f"{made}.routine")
         elif chance(c, 50):
             yield from do("context.release", context=ref(made))
-    refilled = yield from _filled(world, label, source, current)
+    refilled = yield from filled(world, label, source, current)
     for made in consumers[:1]:
         yield from running.checked_run(world, made, f"{made}.routine")
         yield from do("can_run", context=ref(made), routine=ref(f"{made}.routine"))
@@ -66,7 +67,7 @@ def cycle(world: ContextWorld) -> Plans:
             yield from read_through(world, made)
     if refilled is not None and chance(c, 40):
         other = yield from compiling.root(world)
-        yield from _filled(world, label, source, other)
+        yield from filled(world, label, source, other)
         for made in consumers[-1:]:
             yield from running.checked_run(world, made, f"{made}.routine")
 
@@ -104,6 +105,6 @@ def pending_writer(world: ContextWorld) -> Plans:
     comp = yield from make(world, "p", "comp", **sketch.args(world, everything=True))
     made = None if comp is None else (yield from compiling.compiled(world, context, comp))
     if made is not None:
-        yield from _filled(world, "a", made, world.context())
+        yield from filled(world, "a", made, world.context())
         yield from running.checked_run(world, made, f"{made}.routine")
-        yield from _filled(world, "a", made, world.context())
+        yield from filled(world, "a", made, world.context())

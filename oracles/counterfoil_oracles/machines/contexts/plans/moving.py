@@ -90,6 +90,24 @@ def copy(world: ContextWorld) -> Plans:
     yield from make(world, "c", "copy_from", context=ref(target), source=ref(source), node=world.node(label))
 
 
+def fresh_copy(world: ContextWorld) -> Plans:
+    """A node copied into a live context that has no buffer for it, from one that does; one is written if none does."""
+    c = world.chooser
+    live = [name for name in world.contexts if world.is_live(name)]
+    if not live:
+        return
+    apart = [label for label in ("x", "w1", "w2", "a") if len({bool(world.bound(name, (label,))) for name in live}) > 1]
+    label = pick(c, apart or ("x", "w1", "a"))
+    if not apart:
+        yield from node(world, label)
+        live.append((yield from set_values(world, pick(c, live), label)) or live[0])
+    sources = [name for name in live if world.holds(name, label)]
+    targets = [name for name in live if not world.holds(name, label)]
+    if sources and targets:
+        source, target = pick(c, sources), pick(c, targets)
+        yield from make(world, "c", "copy_from", context=ref(target), source=ref(source), node=world.node(label))
+
+
 def fill(world: ContextWorld) -> Plan[str | None]:
     """A merge fill, mostly of a node that readers of the merge buffer want."""
     c = world.chooser
@@ -112,6 +130,18 @@ def fill(world: ContextWorld) -> Plan[str | None]:
 def merge_fill(world: ContextWorld) -> Plans:
     """A merge fill."""
     yield from fill(world)
+
+
+def read_stored(world: ContextWorld) -> Plans:
+    """A host read of a node that a live context binds, so that bytes move; one is written where none is bound."""
+    c = world.chooser
+    context = world.context()
+    held = world.bound(context, world.labels)
+    label = pick(c, held or ("x", "w1", "a"))
+    if not held:
+        yield from node(world, label)
+        context = (yield from set_values(world, context, label)) or context
+    yield from do(pick(c, ("to_host", "get_values")), context=ref(context), node=world.node(label))
 
 
 def read(world: ContextWorld) -> Plans:

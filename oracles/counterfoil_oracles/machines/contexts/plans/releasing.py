@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from counterfoil_oracles.holdings import SEAMS
 from counterfoil_oracles.machines.choices import chance, pick
 from counterfoil_oracles.machines.contexts.plans import asking, compiling, moving, running
 from counterfoil_oracles.machines.contexts.sketch import Sketch
@@ -12,13 +13,6 @@ from counterfoil_oracles.machines.contexts.world import ContextPlan, ContextWorl
 from counterfoil_oracles.machines.world import Plan, do, make, ref, refs
 
 Plans = Plan[None]
-
-SEAMS: Final = (
-    "delta-pool-allocated", "link-after-delta", "transfer-pool-allocated", "from-host-before-copy",
-    "from-host-before-await", "to-host-before-copy", "init-from-device-before-await", "transfer-cleanup-before-await",
-    "finalize-before-await", "finalize-before-free",
-)  # fmt: skip
-"""The seams at which a failure can be injected."""
 
 LEAST_LIVE: Final = 3
 """Releases mostly leave that many live contexts."""
@@ -98,22 +92,50 @@ def inject(world: ContextWorld) -> Plans:
     """A failure at a seam, and a step that may pass it; then none any more."""
     c = world.chooser
     seam = pick(c, SEAMS)
-    yield from do("inject", seam=seam, **{"pass": 1 if chance(c, 75) else 2})
-    plan: ContextPlan
-    if seam.startswith("finalize"):
-        plan = release
-    elif seam in ("delta-pool-allocated", "link-after-delta"):
-        plan = compiling.compile_one
-    elif seam.startswith("to-host"):
-        plan = moving.read
-    else:
-        plan = pick(c, (moving.upload, moving.copy, fork))
-    yield from plan(world)
+    seams: str | list[str] = seam
+    if seam == _CLEANUP:
+        seams = [pick(c, _BEFORE_CLEANUP), seam]
+    passes = 1 if seam == _CLEANUP or chance(c, 75) else 2
+    yield from do("inject", seam=seams, **{"pass": passes})
+    plan = _passing(world, seam)
+    for _ in range(passes):
+        yield from plan(world)
     if chance(c, 30):
         yield from running.run(world)
-    yield from do("inject", seam=seam, **{"pass": 0})
+    yield from do("inject", seam=seams, **{"pass": 0})
     if chance(c, 60):
         yield from plan(world)
+
+
+_CLEANUP: Final = "transfer-cleanup-before-await"
+_BEFORE_CLEANUP: Final = ("transfer-pool-allocated", "init-from-device-before-await")
+"""A failed copy gives its pool back past the first: it is passed only where one of the others failed before."""
+
+
+def _passing(world: ContextWorld, seam: str) -> ContextPlan:
+    """What mostly passes the seam."""
+    if seam.startswith("finalize"):
+        return release
+    if seam in ("delta-pool-allocated", "link-after-delta"):
+        return _allocating
+    if seam.startswith("to-host"):
+        return moving.read_stored
+    if seam == _CLEANUP:
+        return moving.fresh_copy
+    if seam.startswith("from-host"):
+        return pick(world.chooser, (moving.upload, fork))
+    return pick(world.chooser, (moving.copy, moving.fresh_copy, moving.fresh_copy, fork))
+
+
+def _allocating(world: ContextWorld) -> Plans:
+    """A routine compiled that writes a node for which its context mostly has no buffer."""
+    c, context = world.chooser, world.context()
+    free = [label for label in ("o", "u", "y", "h") if label not in world.bound(context, (label,))]
+    sketch = Sketch("allocating")
+    yield from sketch.set(world, pick(c, free or ("o",)), [pick(c, ("x", "w1"))], op="neg")
+    made = yield from make(world, "p", "comp", **sketch.args(world, everything=True))
+    if made is not None:
+        yield from compiling.compiled(world, context, made)
 
 
 def budget(world: ContextWorld) -> Plans:

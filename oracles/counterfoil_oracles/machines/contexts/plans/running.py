@@ -53,7 +53,7 @@ def prepare(world: ContextWorld, context: str, routine: str) -> Plans:
         if world.would_run(context, routine):
             return
         yield from bind_symbols(world, routine)
-        yield from _write_inputs(world, context, routine)
+        yield from write_inputs(world, context, routine)
         made = world.named(routine)
         for name in list(world.routines):
             other = world.named(f"{name}.routine")
@@ -71,7 +71,8 @@ def bind_symbols(world: ContextWorld, routine: str) -> Plans:
             yield from do("symbol.set", symbol=(yield from symbol(world, wanted.label)), value=value)
 
 
-def _write_inputs(world: ContextWorld, context: str, routine: str) -> Plans:
+def write_inputs(world: ContextWorld, context: str, routine: str) -> Plans:
+    """Values for the inputs of a routine that nobody wrote."""
     made = world.named(context)
     labels = {node.label: node for node in world.named(routine).inputs}
     for label, node in labels.items():

@@ -65,10 +65,10 @@ def main(argv: Sequence[str]) -> None:
     write(Path(argv[0]) if argv else OUTPUT)
 
 
-def write(directory: Path) -> None:
-    """Write every page, and remove those that are none any more."""
+def write(directory: Path, texts: Mapping[str, str] | None = None) -> None:
+    """Write every page, as it is now or as it was given, and remove those that are none any more."""
     directory.mkdir(parents=True, exist_ok=True)
-    written = pages()
+    written = pages() if texts is None else texts
     for stale in {path.stem for path in directory.glob("*.md")} - written.keys():
         (directory / f"{stale}.md").unlink()
     for name, text in written.items():

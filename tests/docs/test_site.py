@@ -3,31 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from tests.docs.pages import DOCS, ROOT
-from tools import render_reference
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site, from a copy of the pages with the reference written anew."""
-    copy = tmp_path_factory.mktemp("checkout")
-    for part in ROOT.iterdir():
-        if part.name in {"examples", "oracles", "spec"}:
-            (copy / part.name).symlink_to(part)
-    shutil.copytree(DOCS, copy / "docs", ignore=shutil.ignore_patterns("reference", "__pycache__"))
-    render_reference.write(copy / "docs" / "reference")
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", str(copy / "docs")]
-    ran = subprocess.run([*command, str(copy / "site")], capture_output=True, text=True, timeout=120)
-    assert ran.returncode == 0, ran.stderr
-    return copy / "site"
 
 
 class Page(HTMLParser):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
@@ -45,7 +46,7 @@ class Part(Campaign):
     def __init__(self, unit: Unit, directory: Path) -> None:
         checked = unit.checked
         chapters = frozenset() if unit.stream == ALL else frozenset({unit.stream})
-        selection = Selection(chapters, frozenset(checked.rules), seed=unit.first)
+        selection = Selection(chapters, frozenset(checked.rules), seconds=math.inf, seed=unit.first)
         words = Mapper([Pattern(re.compile(pattern), rule, command) for pattern, rule, command in checked.mapper])
         reference: Any = subjects.half(REFERENCE)
         super().__init__(reference, _opener(checked), selection, checked.profile, words, directory)
@@ -78,7 +79,7 @@ class Part(Campaign):
                 raise HarnessBroken(f"the target cannot keep to the profile: {reason}")
             for data in traces:
                 trace = decode_trace(data)
-                finding = self._replayed([step.command for step in trace.steps], self.report.observe)
+                finding = self._replayed([step.command for step in trace.steps], math.inf, self.report.observe)
                 if finding is None:
                     result.healed.append(data)
                     continue
@@ -96,7 +97,7 @@ def _opener(checked: Checked) -> Callable[[], Target]:
     """What starts the target, in a process that ends with this worker's unless it is loaded into it."""
     bounds = Bounds(seconds=checked.reply_seconds, memory_bytes=checked.memory_bytes)
     watch = Validator() if checked.validated else None
-    if checked.in_process or (checked.target or "").startswith("unix:"):
+    if checked.in_process:
         return opener(checked.target, (), bounds, checked.in_process, watch)
     program = checked.program or (sys.executable, "-m", "counterfoil_oracles.targets.serve", str(checked.target))
     leash = (sys.executable, "-m", "counterfoil_oracles.campaigns.leash", str(os.getpid()))

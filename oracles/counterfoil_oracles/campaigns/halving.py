@@ -104,6 +104,20 @@ def _kind(command: Command, expected: object, actual: object) -> Kind:
 
 def shown(finding: Finding, trace: Trace) -> Shown:
     """A finding as it travels."""
-    command = msgspec.json.encode(finding.command)
-    case = (finding.case, finding.rule)
-    return Shown(case=case, kind=finding.kind.name, words=finding.words, command=command, trace=encode_trace(trace))
+    return Shown(
+        case=(finding.case, finding.rule),
+        kind=finding.kind.name,
+        words=finding.words,
+        command=msgspec.json.encode(finding.command),
+        trace=encode_trace(trace),
+        looked=b"" if finding.looked is None else msgspec.json.encode(finding.looked),
+        seen=finding.seen,
+        operands=finding.operands,
+    )
+
+
+def told(shown: Shown) -> Finding:
+    """The finding that travelled."""
+    command = msgspec.json.decode(shown.command, type=Command)
+    looked = msgspec.json.decode(shown.looked, type=Command) if shown.looked else None
+    return Finding(Kind[shown.kind], command, shown.case[1], shown.words, looked, shown.seen, shown.operands)

@@ -7,15 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
-
+from counterfoil_oracles.campaigns.halving import told
 from counterfoil_oracles.campaigns.units import Case, Checked, Result, Shown, size_of
 from counterfoil_oracles.targets.campaign import Found, Report
 from counterfoil_oracles.targets.saving import keep as keep_trace
 from counterfoil_oracles.targets.saving import save
-from counterfoil_oracles.targets.verdicts import Finding, Kind
 from counterfoil_spec import __version__
-from counterfoil_spec.commands import Command, decode_trace
+from counterfoil_spec.commands import decode_trace
 from counterfoil_spec.protocol import PROTOCOL, Identity
 
 
@@ -82,6 +80,7 @@ def report_of(merged: Merged, checked: Checked, keep: Path) -> Report:
     kept = [keep_trace("broken", decode_trace(each.breaking), keep) for each in merged.results if each.breaking]
     words = [*_distinct(merged.broken), *(f"the program is kept in {path}" for path in dict.fromkeys(kept))]
     report.broken = "; ".join(words) or None
+    report.broken_by = kept[0] if kept else None
     return report
 
 
@@ -96,7 +95,5 @@ def _sorted(shown: Iterable[Shown]) -> list[tuple[Case, Shown]]:
 
 
 def _found(shown: Shown, name: str, keep: Path, after: float) -> Found:
-    command = msgspec.json.decode(shown.command, type=Command)
-    finding = Finding(Kind[shown.kind], command, shown.case[1], shown.words)
-    trace = decode_trace(shown.trace)
+    finding, trace = told(shown), decode_trace(shown.trace)
     return Found(finding, trace, save(trace, finding, name, keep), after)

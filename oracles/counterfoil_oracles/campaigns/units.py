@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
+from counterfoil_oracles.targets.operands import NONE
 from counterfoil_spec import __version__
-from counterfoil_spec.protocol import Identity, Profile
+from counterfoil_spec.protocol import Identity, Profile, TargetOutcome
 
 UNIT_SECONDS: Final = 5.0
 """How long one unit should take."""
@@ -18,9 +19,14 @@ Case = tuple[str, str | None]
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a campaign checks: a half by its module (``subject``), else a target by name or as a program."""
+    """What a campaign checks: a half by its module (``subject``), else a target by name or as a program.
+
+    ``device`` and ``mode``: of a half, as ``counterfoil check`` has them.
+    """
 
     subject: str | None = None
+    device: str | None = None
+    mode: str | None = None
     target: str | None = None
     program: tuple[str, ...] = ()
     in_process: bool = False
@@ -33,8 +39,10 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def name(self) -> str:
-        """What the findings are kept under."""
-        return self.subject or self.target or " ".join(self.program)
+        """What the findings are kept under: those of one device are not replayed on another."""
+        if self.subject is not None:
+            return " ".join(filter(None, (self.subject, self.device, self.mode)))
+        return self.target or " ".join(self.program)
 
 
 class Unit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -62,14 +70,20 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return f"{self.stream}, programs {self.first} to {self.first + self.programs - 1}"
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding in words and bytes: its case, the kind's name, the words, the last command and the trace as JSON."""
+class Shown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A finding in words and bytes: its case, the kind's name, the words, the last command and the trace as JSON.
+
+    ``looked``, ``seen`` and ``operands``: those of the finding, the first as JSON too.
+    """
 
     case: Case
     kind: str
     words: str
     command: bytes
     trace: bytes
+    looked: bytes = b""
+    seen: TargetOutcome | None = None
+    operands: str = NONE
 
 
 class Result(msgspec.Struct, kw_only=True, omit_defaults=True):

@@ -9,7 +9,8 @@ import msgspec
 
 from counterfoil_oracles.campaigns.asking import run_target
 from counterfoil_oracles.campaigns.halving import run_halves
-from counterfoil_oracles.campaigns.units import Result, Unit
+from counterfoil_oracles.campaigns.units import Checked, Result, Unit
+from counterfoil_oracles.cuda import emulation, setting
 from counterfoil_spec import __version__
 
 _decoder: Final = msgspec.json.Decoder(Unit)
@@ -21,8 +22,16 @@ def work(data: bytes) -> bytes:
     try:
         if unit.version != __version__:
             raise RuntimeError(f"the worker has counterfoil {__version__}, the driver {unit.version}")
+        _set(unit.checked)
         (run_halves if unit.checked.subject is not None else run_target)(unit, result)
     except Exception as error:  # a unit that breaks tells how: it must not look like a dead worker
         result.broken = f"{type(error).__name__}: {error}"[:2000]
     result.seconds = round(time.monotonic() - began, 3)
     return msgspec.json.encode(result)
+
+
+def _set(checked: Checked) -> None:
+    """Have programs use the devices that are checked; another campaign may have had this process before."""
+    if checked.mode is not None and not emulation.is_entered(checked.mode):
+        raise RuntimeError(f"the worker does not find the emulated driver in mode {checked.mode}")
+    setting.use(setting.DEVICES if checked.device == "cuda" else 0)

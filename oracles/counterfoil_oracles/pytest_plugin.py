@@ -29,6 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--counterfoil-seeds", type=int, default=10, metavar="N", help="how many random programs (default 10)")
     add("--counterfoil-steps", type=int, default=120, metavar="N", help="how long each is (default 120)")
     add("--counterfoil-profile", type=Path, metavar="FILE", help="what the rules leave to the implementation")
+    add("--counterfoil-known", type=Path, metavar="FILE", help="known differences: expected to fail, and to be met")
     add("--counterfoil-map", type=Path, metavar="FILE", help="from the target's words to rules")
 
 
@@ -66,6 +67,11 @@ class TargetSuite(pytest.Collector):
             length = self.config.getoption("counterfoil_steps")
             seeds = range(self.config.getoption("counterfoil_seeds"))
             checks["random"] = [(f"seed-{seed}", (self.checks.check_seed, seed, length)) for seed in seeds]
+        if self.config.getoption("counterfoil_known"):
+            asked = [call[1] for found in checks.values() for _, call in found]
+            chosen = [f"{chapter}/{name}" for chapter, found in checks.items() for name, _ in found]
+            looked_for = chosen if chapters or rules else []
+            checks["known"] = [("every-one-is-met", (self.checks.check_known, asked, looked_for))]
         return [Chapter.from_parent(self, name=chapter, checks=found) for chapter, found in checks.items()]
 
 
@@ -90,22 +96,25 @@ class Check(pytest.Item):
         self._call = call
 
     def runtest(self) -> None:
-        """Run it; skipped where the target does none of it."""
-        from counterfoil_oracles.targets.conformance import NothingRan
+        """Run it; skipped where the target does none of it, and expected to fail where all that parts is known."""
+        from counterfoil_oracles.targets.conformance import KnownDifference, NothingRan
 
         check, *arguments = self._call
         try:
             check(*arguments)
+        except KnownDifference as known:
+            pytest.xfail(str(known))
         except NothingRan as nothing:
             pytest.skip(str(nothing))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """A finding in its own words; anything else as pytest shows it."""
         from counterfoil_oracles.environment import HarnessError
-        from counterfoil_oracles.targets.conformance import Divergence
+        from counterfoil_oracles.targets.conformance import Divergence, NeverMet
+        from counterfoil_oracles.targets.target import harmless
 
-        if isinstance(excinfo.value, Divergence | HarnessError):
-            return str(excinfo.value)
+        if isinstance(excinfo.value, Divergence | NeverMet | HarnessError):
+            return harmless(str(excinfo.value))
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
@@ -117,26 +126,28 @@ def _conformance(config: pytest.Config) -> Conformance:
     import msgspec
 
     from counterfoil_oracles.environment import HarnessError
-    from counterfoil_oracles.targets import mapper
-    from counterfoil_oracles.targets.conformance import Conformance, opening
+    from counterfoil_oracles.targets import known, mapper
+    from counterfoil_oracles.targets.conformance import Conformance, check_rules, opening
     from counterfoil_oracles.targets.named import named
     from counterfoil_spec.protocol import Profile
-    from counterfoil_spec.rules import CHAPTERS, registry
+    from counterfoil_spec.rules import CHAPTERS
 
     name, program = config.getoption("counterfoil"), config.getoption("counterfoil_program")
     if name and program:
         raise pytest.UsageError("--counterfoil and --counterfoil-program name two targets")
-    for word, known in (("rule", registry()), ("chapter", CHAPTERS)):
-        unknown = [each for each in config.getoption(f"counterfoil_{word}") if each not in known]
-        if unknown:
-            raise pytest.UsageError(f"there is no {word} {unknown[0]}")
+    unknown = [each for each in config.getoption("counterfoil_chapter") if each not in CHAPTERS]
+    if unknown:
+        raise pytest.UsageError(f"there is no chapter {unknown[0]}")
+    differences = config.getoption("counterfoil_known")
     path, words = config.getoption("counterfoil_profile"), config.getoption("counterfoil_map")
     try:
         profile = msgspec.json.decode(path.read_bytes(), type=Profile) if path else None
         patterns = mapper.read(words) if words else None
-    except (OSError, msgspec.MsgspecError, HarnessError) as error:
+        expected = known.read(differences) if differences else []
+        check_rules(config.getoption("counterfoil_rule"))
+    except (OSError, msgspec.MsgspecError, HarnessError, ValueError) as error:
         raise pytest.UsageError(str(error)) from None
     target = name or shlex.split(program)
     files = (("--profile", path), ("--map", words))
     again = [word for flag, file in files if file is not None for word in (flag, str(file))]
-    return Conformance(opening(target), profile, patterns, named=named(target, again))
+    return Conformance(opening(target), profile, patterns, named=named(target, again), known=expected)

@@ -153,12 +153,21 @@ def outcome_words(command: Command, outcome: Outcome) -> str:
     return said(outcome)
 
 
+def said_value(value: Any) -> str:
+    """An argument as people say it."""
+    return _shown(value)
+
+
 def _shown(value: Any) -> str:
     match value:
         case {"ref": name}:
             return str(name)
         case {"odd": kind}:
             return f"<{kind}>"
+        case {"grad": str(name)}:
+            return f"the gradient of {name}"
+        case {"merge": node}:
+            return f"the merge buffer's {_shown(node)}"
         case list():
             return "[" + ", ".join(_shown(entry) for entry in value) + "]"
         case dict():

@@ -76,6 +76,7 @@ contexts   context{backend: "cpu" | "cuda" | "hip" | "metal" | "auto", threads?,
            question that is refused; explain_observability{context, node} -> text or null;
            routine.facts{routine} -> {name, inputs, outputs, shared_reads, bindings, deps (names)};
            inject{seam, pass}: the pass-th time the seam is passed from now, RuntimeError("injected"); pass 0: no more;
+           of several seams each fails once, with RuntimeError("injected at ..");
            census{} -> the counters; compile_count{} -> compiles since the driver began
 harness    poison{byte}; drop{names} forgets names, so that memory is collected
 

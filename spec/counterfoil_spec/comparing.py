@@ -16,9 +16,16 @@ Comparison = Literal["exact", "bits", "sequence", "set", "nothing"]
 
 SETS: Final = frozenset(
     {"fragments", "nodes", "missing", "bindings", "consumers", "others", "tried", "deps", "owned", "accumulates",
-     "zeroes", "requires", "embedded", "shared_reads", "inputs", "outputs"}
+     "zeroes", "requires", "embedded", "shared_reads", "inputs", "outputs", "gradients"}
 )  # fmt: skip
 """Subjects of refusals, and fields of facts, that name all of some things; the rules give them no order."""
+
+SEQUENCES: Final = frozenset(
+    {"claims", "complex", "dead", "destination", "expected", "first", "given", "index", "operands", "other", "padding",
+     "path", "placement", "shape", "shapes", "source", "span", "strides", "target"}
+)  # fmt: skip
+"""Subjects and fields that are lists in an order: axes, operands as they were given, a path. Every list is in one of
+the two; a list of any other name, which no rule has yet, is compared in its order too."""
 
 
 class NotExact(ValueError):

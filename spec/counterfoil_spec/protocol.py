@@ -12,7 +12,9 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
+from counterfoil_spec.comparing import SEQUENCES, SETS
 from counterfoil_spec.dtypes import Dtype
+from counterfoil_spec.rules import registry
 
 PROTOCOL: Final = 1
 
@@ -47,7 +49,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     subjects: Literal["compared", "ignored"] = "compared"
     declines: Literal["as listed", "free"] = "as listed"
     devices: list[Literal["simulated", "cuda"]] = msgspec.field(default_factory=lambda: ["simulated"])
-    host_alignment: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 1
+    host_alignment: Literal[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096] = 1
 
 
 class TargetStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -185,18 +187,51 @@ def element_of(dtype: Dtype, text: str) -> int:
 
 # --- the schema ------------------------------------------------------------------------------------------------------
 
+Compared = Literal["sent", "exact", "sequence", "by kind", "by name", "never"]
+"""How a field is compared: ``sent`` by the checker, and with nothing; ``by kind`` of the value (elements as bits or by
+interval, tables field by field); ``by name``, each subject as its own entry says (``counterfoil_spec.comparing``)."""
+
+_REQUESTED: Final = (Start, Adopt, Profile, Run, TargetStep, Stop)
+_COMPARED: Final[dict[str, dict[str, Compared]]] = {
+    **{kind.__name__: dict.fromkeys((*kind.__struct_encode_fields__, "cmd"), "sent") for kind in _REQUESTED},
+    "Started": {"seq": "exact", "protocol": "exact", **dict.fromkeys(Identity.__struct_encode_fields__[1:], "never")},
+    "Adopted": {"seq": "exact", "ok": "exact", "reason": "never"},
+    "Ran": {"seq": "exact", "outcomes": "sequence"},
+    "Stopped": {"seq": "exact"},
+    "Value": {"is": "exact", "value": "by kind"},
+    "Refusal": {"is": "exact", "rule": "exact", "message": "never", "subjects": "by name"},
+    "Skipped": {"is": "exact", "reason": "never"},
+    "Errored": {"is": "exact", "message": "never"},
+}
+"""How each field of each message is compared, by the structure's name and the field's in JSON."""
+
+
+def _with_comparisons(name: str, definition: dict[str, Any]) -> dict[str, Any]:
+    """A structure's schema with ``compared`` at each field; KeyError for a field of which nobody says it."""
+    for field, described in definition["properties"].items():
+        described["compared"] = _COMPARED[name][field]
+    return definition
+
+
+def _subjects() -> dict[str, Any]:
+    """How each subject that some rule names is compared."""
+    names = {name for rule in registry().values() if rule.kind == "refusal" for name in rule.names}
+    kinds = {name: "set" if name in SETS else "sequence" if name in SEQUENCES else "exact" for name in sorted(names)}
+    return {name: {"compared": kind} for name, kind in kinds.items()}
+
 
 def schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of both directions."""
     types = [*REPLIES, *REPLIES.values()]
     _, components = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
+    components["Refusal"]["properties"]["subjects"]["properties"] = _subjects()
     requests = [{"$ref": f"#/$defs/{kind.__name__}"} for kind in REPLIES]
     replies = [{"$ref": f"#/$defs/{kind.__name__}"} for kind in REPLIES.values()]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"Counterfoil Conformance Protocol, version {PROTOCOL}",
         "anyOf": [{"title": "requests", "anyOf": requests}, {"title": "replies", "anyOf": replies}],
-        "$defs": components,
+        "$defs": {name: _with_comparisons(name, definition) for name, definition in components.items()},
     }
 
 

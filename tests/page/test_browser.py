@@ -9,6 +9,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 DONATED = "arrays/claims-donated-and-read"
+ALLOWED = ["the same with none in place of b as read entry 1"]
 
 
 @pytest.fixture
@@ -38,6 +39,14 @@ def test_clicking_a_step_shows_that_step_alone(opened: Any) -> None:
     """In the list."""
     opened.find_element(By.ID, "step-2").click()
     assert (current(opened), shown(opened)) == ("step-2", ["1"])
+
+
+def test_a_refused_step_shows_what_was_allowed(opened: Any) -> None:
+    """Beside the rule that refused it, and there alone."""
+    shown_there = [each for each in opened.find_elements(By.CSS_SELECTOR, ".allowed li") if each.is_displayed()]
+    assert [each.text for each in shown_there] == ALLOWED
+    opened.find_element(By.ID, "step-2").click()
+    assert not any(each.is_displayed() for each in opened.find_elements(By.CSS_SELECTOR, ".allowed"))
 
 
 def test_clicking_a_column_shows_its_step(opened: Any) -> None:

@@ -9,10 +9,16 @@ import time
 def identity(seq: int) -> dict[str, object]:
     """A plausible start."""
     commands = ["host", "buffer", "from_values", "array.to_values"]
+    name = "\n::error::pwned ##[error]x" if sys.argv[1].startswith("refuses") else "hostile"
     return {
-        "seq": seq, "protocol": 1, "name": "hostile", "version": "0", "language": "Python",
+        "seq": seq, "protocol": 1, "name": name, "version": "0", "language": "Python",
         "chapters": ["arrays"], "dtypes": ["int32"], "commands": commands,
     }  # fmt: skip
+
+
+def decimals(step: dict[str, object]) -> dict[str, object]:
+    """A value for anything, numbers for what an array holds."""
+    return {"is": "value", "value": [1, 2.5] if step["do"] == "array.to_values" else None}
 
 
 def misbehave(how: str, request: dict[str, object]) -> None:
@@ -70,6 +76,27 @@ def misbehave(how: str, request: dict[str, object]) -> None:
                 time.sleep(60)
                 os._exit(0)
             print(fine)
+        case "leaves a child in a session of its own":
+            if os.fork() == 0:
+                os.setsid()
+                if os.fork() == 0:
+                    time.sleep(60)
+                os._exit(0)
+            print(fine)
+        case "grows in its children":
+            for _ in range(4):
+                if os.fork() == 0:
+                    held = [b"x" * (160 << 20)]
+                    time.sleep(60)
+                    os._exit(len(held))
+            time.sleep(60)
+        case "answers in decimals":
+            print(json.dumps({"seq": seq, "outcomes": [decimals(step) for step in steps]}))
+        case "refuses by a rule of its own":
+            rule = {"is": "refused", "rule": "mine/own\n::error::x"}
+            print(json.dumps({"seq": seq, "outcomes": [rule] * len(steps)}))
+        case "refuses without a word":
+            print(json.dumps({"seq": seq, "outcomes": [{"is": "refused"}] * len(steps)}))
         case _:
             print(fine)
     sys.stdout.flush()

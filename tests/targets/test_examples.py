@@ -53,6 +53,24 @@ def test_the_rust_program_conforms(compiler: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_rust_program_has_under_two_hundred_lines() -> None:
+    """As the guide says of it."""
+    assert len((EXAMPLES / "strided.rs").read_text().splitlines()) < 200
+
+
+def code_of(guide: str) -> list[str]:
+    """The lines of the file that a guide shows."""
+    text = (ROOT / "docs" / "how-to" / f"target-in-{guide}.md").read_text()
+    return text.partition(":caption: mine")[2].partition("\n\n")[2].partition("\n```")[0].splitlines()
+
+
+@pytest.mark.parametrize("guide", ["c", "rust", "python"])
+def test_a_guide_shows_a_whole_target_of_thirty_odd_lines(guide: str) -> None:
+    """That it is whole, and conforms, is shown where the guide's commands are run."""
+    lines = [line for line in code_of(guide) if line.strip()]
+    assert 20 <= len(lines) <= 35, len(lines)
+
+
 def test_the_thirty_lines_conform(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A Python target in thirty lines: no divergence in 200 steps."""
     monkeypatch.setenv("PYTHONPATH", str(EXAMPLES))

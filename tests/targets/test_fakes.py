@@ -43,8 +43,8 @@ def test_a_defect_is_found_by_the_vectors(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", FROM_PROGRAMS_ALONE)
 def test_a_defect_is_found_by_random_programs(name: str, tmp_path: Path) -> None:
-    """Without a vector too."""
-    assert checked(getattr(fakes, name)(), tmp_path, 2500, with_vectors=False).found
+    """Without a vector too. Every other program is of contexts."""
+    assert checked(getattr(fakes, name)(), tmp_path, 5000, with_vectors=False).found
 
 
 @pytest.mark.parametrize("half", [ours.fast, ours.reference])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, get_args
 
 import jsonschema
 import pytest
@@ -17,12 +19,12 @@ from counterfoil_oracles.targets.campaign import Report, Selection
 from counterfoil_oracles.targets.expecting import vector
 from counterfoil_oracles.targets.judging import Judge, allows
 from counterfoil_oracles.targets.mapper import Mapper
-from counterfoil_spec import protocol, vectors
+from counterfoil_spec import comparing, protocol, vectors
 from counterfoil_spec.commands import Command, Header, Step, Trace
 from counterfoil_spec.dtypes import Dtype
 from counterfoil_spec.protocol import Profile
 from counterfoil_spec.rules import registry
-from counterfoil_spec.vectors import Elements, Index, Room, Vector
+from counterfoil_spec.vectors import Elements, Fails, Index, Refuses, Room, Vector
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -59,6 +61,50 @@ def test_published_schemas_are_those_of_the_structures(module: object, name: str
     """docs/ holds what the module prints."""
     published = json.loads((DOCS / f"counterfoil-{name}-1.schema.json").read_text())
     assert published == module.schema()  # type: ignore[attr-defined]
+
+
+def test_every_field_of_the_protocol_says_how_it_is_compared() -> None:
+    """Of each message, and of each subject that a rule names; the published schema carries it."""
+    definitions = json.loads((DOCS / "counterfoil-protocol-1.schema.json").read_text())["$defs"]
+    fields = {(name, field): each for name, one in definitions.items() for field, each in one["properties"].items()}
+    assert {each["compared"] for each in fields.values()} <= set(get_args(protocol.Compared))
+    subjects = fields["Refusal", "subjects"]["properties"]
+    assert set(subjects) == {name for rule in registry().values() if rule.kind == "refusal" for name in rule.names}
+    kinds = {name: each["compared"] for name, each in subjects.items()}
+    assert (kinds["gradients"], kinds["shape"], kinds["value"]) == ("set", "sequence", "exact")
+
+
+@pytest.mark.parametrize(("structure", "field"), [("Refusal", "subjects"), ("Ran", "seq"), ("Profile", "max_rank")])
+def test_a_field_of_which_nobody_says_it_has_no_schema(
+    structure: str, field: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A field that is added without a comparison fails here, and is not published."""
+    monkeypatch.delitem(protocol._COMPARED[structure], field)
+    with pytest.raises(KeyError, match=field):
+        protocol.schema()
+
+
+def lists(data: Any, key: str = "") -> Iterator[str]:
+    """The names under which data have lists."""
+    if isinstance(data, dict):
+        for name, value in data.items():
+            yield from lists(value, name)
+    elif isinstance(data, list):
+        yield key
+        for entry in data:
+            yield from lists(entry, "" if isinstance(entry, list) else key)
+
+
+def test_every_list_is_a_set_or_a_sequence(whole: tuple[Path, Index]) -> None:
+    """What every rule names and every command answers has its comparison said, and nothing that no one answers has."""
+    expected = [step.expect for each in fixtures.read(whole[0]) for step in each.steps]
+    tables = [
+        each.subjects if isinstance(each, Refuses) else each.value for each in expected if not isinstance(each, Fails)
+    ]
+    met = {name for table in tables for name in lists(table)} - {"", "bits"}
+    never_met = {"tried"}  # of a rule that no vector can trigger
+    assert met | never_met == comparing.SETS | comparing.SEQUENCES
+    assert not comparing.SETS & comparing.SEQUENCES
 
 
 def test_the_same_bytes_are_written_again(whole: tuple[Path, Index], tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from counterfoil_oracles.targets import spoken, wire
+from counterfoil_oracles.targets.inprocess import Adapter, Direct, command
 from counterfoil_oracles.targets.target import Bounds, HarnessBroken
 from counterfoil_spec.protocol import Errored, Profile, TargetStep, Value
 
@@ -119,6 +120,37 @@ def test_children_end_with_the_target() -> None:
     time.sleep(0.1)
     left = subprocess.run(["pgrep", "-f", f"{HOSTILE} leaves children"], capture_output=True, text=True).stdout
     assert left == ""
+
+
+def test_children_in_sessions_of_their_own_end_too() -> None:
+    """What left the target's process group, and whose parent is gone, is found by its environment."""
+    target = opened("leaves a child in a session of its own")
+    target.run(STEPS, fresh=True)
+    target.close()
+    left = subprocess.run(["pgrep", "-f", f"{HOSTILE} leaves a child in"], capture_output=True, text=True).stdout
+    assert left == ""
+
+
+def test_memory_of_all_processes_is_bounded_together() -> None:
+    """Four children, each within the bound, are past it together."""
+    target = opened("grows in its children", Bounds(seconds=60, memory_bytes=400 << 20))
+    try:
+        with pytest.raises(HarnessBroken, match=r"more than 0\.390625 GiB of memory together"):
+            target.run(STEPS, fresh=True)
+    finally:
+        target.close()
+
+
+def test_an_adapter_that_grows_without_end_breaks_the_harness() -> None:
+    """Having no memory is no failure of the command that was asked."""
+
+    class Grows(Adapter):
+        @command("host")
+        def host(self) -> str:
+            raise MemoryError("past the bound")
+
+    with pytest.raises(HarnessBroken, match="MemoryError: past the bound"):
+        Direct(Grows()).run([TargetStep(do="host", bind="h")], fresh=True)
 
 
 def test_a_program_that_is_not_there_breaks_the_harness() -> None:

@@ -112,8 +112,12 @@ def test_subjects_may_be_left_out_of_the_comparison(subjects: Any, conforms: boo
 
 
 @pytest.mark.parametrize(
-    "text", ['{"max_rank": 0}', '{"max_rank": 33}', '{"host_alignment": 0}', '{"devices": ["abacus"]}', '{"fresh": 1}']
-)
+    "text",
+    [
+        '{"max_rank": 0}', '{"max_rank": 33}', '{"host_alignment": 0}', '{"host_alignment": 3}',
+        '{"host_alignment": 8192}', '{"devices": ["abacus"]}', '{"fresh": 1}',
+    ],
+)  # fmt: skip
 def test_a_profile_is_checked_before_it_is_used(text: str) -> None:
     """Nothing that the schema does not allow is read as a profile."""
     with pytest.raises(msgspec.ValidationError):

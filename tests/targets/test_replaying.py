@@ -7,14 +7,18 @@ from pathlib import Path
 
 import pytest
 
+import counterfoil_reference as REFERENCE
 from counterfoil_oracles import cli
 from counterfoil_oracles.targets import fakes, options, replaying
+from counterfoil_oracles.targets.campaign import Campaign, Selection
+from counterfoil_oracles.targets.conformance import Conformance
 from counterfoil_oracles.targets.fakes import Fake
 from counterfoil_oracles.targets.inprocess import Direct
 from counterfoil_oracles.targets.mapper import Mapper
+from counterfoil_oracles.targets.named import Named
 from counterfoil_oracles.targets.target import Target
 from counterfoil_spec.commands import Command, Header, Step, Trace, decode_trace, encode_trace
-from counterfoil_spec.protocol import Profile, TargetOutcome, TargetStep, Value
+from counterfoil_spec.protocol import Profile, Skipped, TargetOutcome, TargetStep, Value
 
 BROKEN = "counterfoil_oracles.targets.fakes:overlap_unseen"
 SOUND = "counterfoil_oracles.targets.ours:fast"
@@ -60,7 +64,7 @@ def setting(target: object) -> options.Setting:
     def reopen() -> Target:
         return Direct(target)  # type: ignore[arg-type]
 
-    return options.Setting(reopen, Profile(), Mapper(), None, ())
+    return options.Setting(reopen, Profile(), Mapper(), Named(None))
 
 
 def test_a_target_that_fails_now_and_then_is_flaky() -> None:
@@ -80,6 +84,29 @@ def test_what_a_target_does_nothing_of_is_no_verdict(path: Path) -> None:
     """Skipping is not FIXED."""
     chosen = setting(fakes.lazy())
     assert replaying.replay(replaying.read(path), chosen.reopen(), chosen) is None
+
+
+def begun(fake: Fake, step: TargetStep, outcome: TargetOutcome) -> TargetOutcome:
+    """Negates in place, and says then that it does not do that."""
+    return Skipped("later") if step.do == "kernel" and step.args["name"] == "neg" else outcome
+
+
+@pytest.mark.parametrize("by", ["campaign", "suite"])
+def test_what_was_skipped_and_begun_is_in_the_trace(by: str, tmp_path: Path) -> None:
+    """A target that leaves something behind where it skips is told apart from one that does not."""
+    negate = do("kernel", name="neg", dst=ref("x"), sources=[ref("x")])
+    trace = Trace(Header(), [Step(command=command) for command in (PROGRAM[0], PROGRAM[2], negate, PROGRAM[6])])
+    chosen = setting(Fake("begins", begun))
+    if by == "campaign":
+        campaign = Campaign(REFERENCE, chosen.reopen, Selection(steps=4), Profile(), Mapper(), tmp_path)
+        [found] = campaign.run([trace]).found.values()
+        assert found.path is not None
+    else:
+        checks = Conformance(chosen.reopen, directory=tmp_path)
+        assert checks._of_vector(trace)[1] is not None
+    [path] = tmp_path.glob("*.jsonl")
+    again = replaying.replay(replaying.read(path), chosen.reopen(), chosen)
+    assert again is not None and again.verdict.name == "FAILED"
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", '{"schema": "another"}'])

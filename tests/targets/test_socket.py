@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from counterfoil_oracles.targets import spoken
-from counterfoil_oracles.targets.target import HarnessBroken
+from counterfoil_oracles.targets.target import Bounds, HarnessBroken
 from counterfoil_spec.protocol import TargetStep, Value
 
 SOUND = "counterfoil_oracles.targets.ours:fast"
@@ -31,6 +32,17 @@ def test_a_listening_target_answers(tmp_path: Path) -> None:
         assert server.wait(timeout=20) == 0
     assert target.identity.name == "counterfoil"
     assert shown == Value({"dtype": "int32", "bits": ["00000001", "ffffffff"]})
+
+
+def test_a_connection_that_nobody_takes_breaks_the_harness(tmp_path: Path) -> None:
+    """Where others wait already, the checker waits no longer than for a reply."""
+    path = str(tmp_path / "full")
+    with socket.socket(socket.AF_UNIX) as listening, socket.socket(socket.AF_UNIX) as waiting:
+        listening.bind(path)
+        listening.listen(0)
+        waiting.connect(path)
+        with pytest.raises(HarnessBroken, match=r"nobody took a connection to .* within 0.2 s"):
+            spoken.listener(path, Bounds(seconds=0.2))
 
 
 def test_nobody_listening_breaks_the_harness(tmp_path: Path) -> None:

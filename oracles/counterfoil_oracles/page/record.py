@@ -11,6 +11,7 @@ import msgspec
 from counterfoil_oracles.coverage import rule_of_outcome
 from counterfoil_oracles.driver import Driver
 from counterfoil_oracles.explain import facts_of
+from counterfoil_oracles.explaining import allowed
 from counterfoil_oracles.observe import role
 from counterfoil_oracles.wording import outcome_words, words
 from counterfoil_spec.commands import Command, Outcome, Trace, matches, references
@@ -19,6 +20,9 @@ _WRITES = {"kernel": ("dst",), "array.set": ("array",), "transfer": ("dst",), "a
            "submit_fill": ("buffer",), "submit_copy": ("dst",), "buffer.poke": ("buffer",), "submit": ("writes",),
            "door": ("written",)}  # fmt: skip
 """The arguments that name what a command writes; what else it names it reads."""
+
+_MOST_ASKED = 8
+"""Refusals of one trace of which it is asked what would have been allowed: each takes replays of all before it."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,8 @@ class Unit:
 
 @dataclass
 class Moment:
-    """One step: the command, what came of it, and what there was afterwards."""
+    """One step: the command, what came of it, what there was afterwards, and where it was refused what would have been
+    allowed (None: nobody asked)."""
 
     words: str
     outcome: str
@@ -75,6 +80,7 @@ class Moment:
     memories: dict[int, Held] = field(default_factory=dict)
     devices: dict[str, tuple[int, int]] = field(default_factory=dict)
     units: dict[int, Unit] = field(default_factory=dict)
+    allowed: list[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -92,10 +98,12 @@ class Recorder:
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
         self._kept: dict[int, tuple[Any, int]] = {}
+        self._ran: list[Command] = []
 
     def step(self, command: Command, recorded: Outcome | None) -> Moment:
         """Run one command; the moment after it."""
-        facts = list(facts_of(self.driver, command))
+        facts = list(facts_of(self.driver, command, self._ran))
+        self._ran.append(command)
         outcome = self.driver.execute(command)
         unlike = None
         if recorded is not None and not matches(recorded, outcome):
@@ -179,10 +187,14 @@ class Recorder:
 
 
 def recorded(trace: Trace, reference: Any) -> Recording:
-    """A trace run on the reference, and looked at after each step."""
+    """A trace run on the reference, and looked at after each step; of its last refusals, what was allowed instead."""
     with Driver(reference) as driver:
         recorder = Recorder(driver)
         moments = [recorder.step(step.command, step.outcome) for step in trace.steps]
+    commands = [step.command for step in trace.steps]
+    refused = [at for at, moment in enumerate(moments) if moment.rule is not None]
+    for at in refused[-_MOST_ASKED:]:
+        moments[at].allowed = [each.words for each in allowed(commands[:at], commands[at], reference)]
     return Recording(trace.header.title or "a trace", list(trace.header.rules), moments)
 
 

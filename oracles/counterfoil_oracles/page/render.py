@@ -79,10 +79,19 @@ def _section(at: int, moment: Moment) -> str:
         parts.append(f'<p class="rule">{escape(moment.unlike)}</p>')
     if moment.rule is not None:
         parts.append(f'<div class="rule">{_rule(moment.rule)}</div>')
+    if moment.allowed is not None:
+        parts.append(_allowed(moment.allowed))
     if moment.facts:
         parts.append(f"<h3>Before this step</h3><pre>{escape(_text(moment.facts))}</pre>")
     parts.append(f"<details><summary>The command</summary><pre>{escape(moment.source)}</pre></details>")
     return f'<section data-step="{at}">{"".join(parts)}</section>'
+
+
+def _allowed(found: list[str]) -> str:
+    """What would have been allowed in place of a refused step."""
+    told = "".join(f"<li>{escape(words)}</li>" for words in found)
+    said = f"<ul>{told}</ul>" if found else "<p>Nothing else that was tried: the way out is the rule's own.</p>"
+    return f'<div class="allowed"><h3>Allowed here instead</h3>{said}</div>'
 
 
 def _rule(name: str) -> str:

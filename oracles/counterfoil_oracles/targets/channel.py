@@ -13,22 +13,31 @@ from counterfoil_oracles.targets.target import Bounds, HarnessBroken, legible
 
 _CHUNK: Final = 1 << 16
 _SHOWN: Final = 2000
+_LOOK_SECONDS: Final = 0.5
 
 
 class Channel:
     """Two file descriptors that a target reads from and writes to, and a third with what it says on the side.
 
-    ``why`` tells how the target ended, where it did.
+    ``why`` tells how the target ended, where it did; ``excess`` what it takes too much of, asked now and then.
     """
 
     def __init__(
-        self, sending: int, receiving: int, errors: int | None, bounds: Bounds, why: Callable[[], str | None]
+        self,
+        sending: int,
+        receiving: int,
+        errors: int | None,
+        bounds: Bounds,
+        why: Callable[[], str | None],
+        excess: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._sending = sending
         self._receiving = receiving
         self._errors = errors
         self._bounds = bounds
         self._why = why
+        self._excess = excess
+        self._next_look = time.monotonic() + _LOOK_SECONDS
         self._waiting = bytearray()
         self.said = bytearray()
         self._selector = selectors.DefaultSelector()
@@ -97,13 +106,19 @@ class Channel:
         self._take(max(0.0, deadline - time.monotonic()))
 
     def _check(self, deadline: float) -> None:
-        if time.monotonic() >= deadline:
+        now = time.monotonic()
+        if now >= deadline:
             raise self.broken(f"no reply within {self._bounds.seconds:g} s")
+        if now >= self._next_look:
+            self._next_look = now + _LOOK_SECONDS
+            excess = self._excess()
+            if excess is not None:
+                raise self.broken(excess)
 
     def _take(self, seconds: float) -> bool:
         """Take what is there to be read, waiting so long for anything; whether there is room to write."""
         has_room = False
-        for key, events in self._selector.select(seconds):
+        for key, events in self._selector.select(min(seconds, _LOOK_SECONDS)):
             has_room = has_room or bool(events & selectors.EVENT_WRITE)
             if events & selectors.EVENT_READ:
                 self._heard(int(key.fd), self._chunk(int(key.fd)))

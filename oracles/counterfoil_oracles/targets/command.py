@@ -42,9 +42,9 @@ def _parser() -> argparse.ArgumentParser:
     common.add_target(parser)
     common.add_report(parser)
     add = parser.add_argument
-    add("--time", "--seconds", dest="seconds", type=float, default=40.0, help="how many seconds (default 40)")
-    add("--steps", type=int, help="stop after so many commands")
-    add("--failures", type=int, help="stop after so many differences (default: go on)")
+    add("--time", "--seconds", dest="seconds", type=common.above_zero, default=40.0, help="seconds (default 40)")
+    add("--steps", type=common.at_least_one, help="stop after so many commands")
+    add("--failures", type=common.at_least_one, help="stop after so many differences (default: go on)")
     add("--seed", type=int, default=0, help="where the random programs start (default 0)")
     return parser
 
@@ -56,11 +56,13 @@ def _checked(options: argparse.Namespace, program: Sequence[str]) -> int:
     )  # fmt: skip
     setting, expected = common.setting(options, program), common.entries(options)
     campaign = Campaign(
-        subjects.half("counterfoil_reference"), setting.reopen, selection, setting.profile, setting.words, options.keep
-    )
+        subjects.half("counterfoil_reference"), setting.reopen, selection, setting.profile, setting.words, options.keep,
+        {entry.key: None if entry.operands is None else frozenset(entry.operands) for entry in expected},
+    )  # fmt: skip
     report = campaign.run(shipped(), Progress() if sys.stderr.isatty() else None)
-    add_snippets(report, setting.name, setting.program)
-    whole = not (options.rule or options.chapter or options.steps or options.failures)
+    report.named = setting.named
+    add_snippets(report, setting.named, setting.profile)
+    whole = options.failures is None or len(report.found) < options.failures
     return common.concluded(options, report, expected, selection, whole)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from counterfoil_oracles.coverage import Coverage, rule_of_outcome
 from counterfoil_oracles.driver import Driver
-from counterfoil_oracles.targets import wire
+from counterfoil_oracles.targets import node_values, wire
 from counterfoil_oracles.targets.ours import ELEMENTS, codes_at
 from counterfoil_oracles.targets.pair import READS, WRITTEN, is_readable
 from counterfoil_spec.commands import Command, Fault, Outcome, Refused, Returned, Trace
@@ -74,7 +74,10 @@ def expected(driver: Driver, command: Command, outcome: Outcome) -> Returns | Re
         case Returned(value) if rule is not None:
             return Refuses(rule=rule, answer=value)
         case Returned(value):
-            shown = _bits(driver, command) if command.do in ELEMENTS else wire.sent(value)
+            if command.do in node_values.READS:
+                shown = node_values.shown(driver.environment, command, value)
+            else:
+                shown = _bits(driver, command) if command.do in ELEMENTS else wire.sent(value)
             fields = {name: comparison(name, entry) for name, entry in shown.items()} if _is_table(shown) else {}
             return Returns(value=shown, compare=comparison("", shown), fields=fields)
 

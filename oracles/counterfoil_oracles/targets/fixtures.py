@@ -18,7 +18,6 @@ import msgspec
 
 from counterfoil_oracles import subjects
 from counterfoil_oracles.coverage import OUT_OF_REACH
-from counterfoil_oracles.environment import HarnessError
 from counterfoil_oracles.targets import options as common
 from counterfoil_oracles.targets.expecting import vector
 from counterfoil_oracles.targets.judging import Judge
@@ -77,18 +76,18 @@ def _written(directory: Path, chapter: str, vectors: Sequence[Vector]) -> Entry:
 
 
 def read(directory: Path) -> Iterator[Vector]:
-    """The vectors of a set; HarnessError for a file that is missing, changed, or of another schema."""
+    """The vectors of a set; common.UsageError for a file that is missing, changed, or of another schema."""
     try:
         index = msgspec.json.decode((directory / INDEX).read_bytes(), type=Index)
         if index.schema != SCHEMA:
-            raise HarnessError(f"{directory}: schema {index.schema!r} is not {SCHEMA!r}")
+            raise common.UsageError(f"{directory}: schema {index.schema!r} is not {SCHEMA!r}")
         for entry in index.files:
             data = (directory / Path(entry.file).name).read_bytes()
             if hashlib.sha256(data).hexdigest() != entry.sha256:
-                raise HarnessError(f"{directory / entry.file} is not as its index says")
+                raise common.UsageError(f"{directory / entry.file} is not as its index says")
             yield from msgspec.json.decode(data, type=VectorFile).vectors
     except (OSError, msgspec.MsgspecError) as error:
-        raise HarnessError(f"{directory} holds no vectors: {error}") from error
+        raise common.UsageError(f"{directory} holds no vectors: {error}") from error
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -118,5 +117,6 @@ def _done(options: argparse.Namespace, program: Sequence[str]) -> int:
     vectors = made() if options.directory is None else read(options.directory)
     judge = Judge(setting.reopen(), setting.profile, setting.words, selection, options.keep)
     report = judge.run(vectors)
-    add_snippets(report, setting.name, setting.program)
-    return common.concluded(options, report, expected, selection, whole=selection.is_whole)
+    report.named = setting.named
+    add_snippets(report, setting.named, setting.profile)
+    return common.concluded(options, report, expected, selection, whole=True)

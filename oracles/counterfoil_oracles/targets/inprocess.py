@@ -1,7 +1,8 @@
 """The fast road: a target in this process, whose answers are Python objects and no JSON.
 
 ``Adapter`` is what a Python target is easily written with: a method for each command it does. What it raises is told
-apart: ``Declines`` a refusal, ``NotImplementedError`` something it does not do, anything else a failure.
+apart: ``Declines`` a refusal, ``NotImplementedError`` something it does not do, ``MemoryError`` a broken harness,
+anything else a failure.
 """
 
 from __future__ import annotations
@@ -87,6 +88,15 @@ class Direct:
             self._target.stop()
 
 
+def made(factory: Callable[[], Any]) -> Direct:
+    """The target that a factory makes; HarnessBroken where it makes none."""
+    try:
+        target = factory()
+    except (Exception, SystemExit) as error:
+        raise HarnessBroken(f"the factory makes no target: {_told(error)}") from error
+    return Direct(target)
+
+
 def imported(name: str) -> Direct:
     """The target that ``package.module:factory`` makes; HarnessBroken if there is none."""
     module, colon, factory = name.partition(":")
@@ -169,6 +179,8 @@ class Adapter:
             return Skipped(str(error) or f"{self.name} does not do that")
         except self.refuses as error:
             return self.refused(step, f"{type(error).__name__}: {error}")
+        except MemoryError:
+            raise  # it grew past its bounds: that breaks the harness, and is no answer to this command
         except Exception as error:
             return Errored(f"{type(error).__name__}: {error}")
         return self._bound(step, made)

@@ -13,9 +13,9 @@ from counterfoil_oracles.failures import DIRECTORY
 from counterfoil_oracles.targets import wire
 from counterfoil_oracles.targets.campaign import Found, Report, Selection
 from counterfoil_oracles.targets.mapper import Mapper
-from counterfoil_oracles.targets.pair import READ, dtypes_of, is_odd
+from counterfoil_oracles.targets.pair import READ, dtypes_of, is_harness, is_odd
 from counterfoil_oracles.targets.profiles import outside
-from counterfoil_oracles.targets.saving import save
+from counterfoil_oracles.targets.saving import keep, save
 from counterfoil_oracles.targets.target import HarnessBroken, Target
 from counterfoil_oracles.targets.verdicts import DECLINED, Finding, Kind, judged
 from counterfoil_reference.numbers import FORMATS, is_nan_code, ordered, split_complex
@@ -39,6 +39,7 @@ class Judge:
         self._began = time.monotonic()
         self._commands = frozenset(target.identity.commands)
         self._dtypes = frozenset(target.identity.dtypes)
+        self._running: list[Step] = []
         self.report = Report(target.identity)
 
     def run(self, vectors: Iterable[Vector]) -> Report:
@@ -51,20 +52,32 @@ class Judge:
                 if self._selection.is_whole or any(self._selection.takes(rule) for rule in vector.rules):
                     self._note(vector)
         except HarnessBroken as broken:
-            self.report.broken = str(broken)
+            self.report.broken = str(broken) + self._what_ran()
         finally:
             self.report.seconds = time.monotonic() - self._began
+            self.report.is_repeatable = True
             self._target.close()
         return self.report
+
+    def _what_ran(self) -> str:
+        """Keep the steps under which the harness broke; where, in words."""
+        if not self._running:
+            return ""
+        trace = Trace(Header(title="the vector under which the harness broke"), list(self._running))
+        self.report.broken_by = keep("broken", trace, self._directory)
+        return f"; the vector is kept in {self.report.broken_by}"
 
     def finding(self, vector: Vector) -> tuple[Finding, int] | None:
         """The first difference a vector shows, and at which step; None if none, or where the target skips one."""
         if any(self._outside(step) for step in vector.steps):
             self.report.skipped[vector.chapter] += 1
             return None
+        self._running.clear()
         for at, step in enumerate(vector.steps):
             command = command_of(step)
+            self._running.append(Step(command=command))
             [actual] = self._target.run([wire.step_of(command)], at == 0)
+            wire.check_bits(command.do, actual)
             if isinstance(actual, Skipped):
                 self.report.skipped[step.do] += 1
                 return None
@@ -75,11 +88,12 @@ class Judge:
             if _rule_said(step) != DECLINED and actual == Value("DECLINED"):
                 return None  # allowed by the profile; what follows would start from another state
         self.report.vectors += 1
+        self.report.about.update(vector.rules)
         return None
 
     def _note(self, vector: Vector) -> None:
         found = self.finding(vector)
-        if found is None or not self._selection.takes(found[0].rule):
+        if found is None or not self._selection.wants(found[0].rule, vector.rules):
             return
         finding, at = found
         key = (finding.case, finding.rule)
@@ -94,6 +108,7 @@ class Judge:
         command = command_of(step)
         return (
             step.do not in self._commands
+            or is_harness(command)
             or any(name not in self._dtypes for name in dtypes_of(command.args))
             or ("odd" not in self._commands and is_odd(command.args))
             or outside(command, self._profile, {}) is not None
@@ -137,7 +152,7 @@ def outcome_of(step: VectorStep) -> Outcome:
 
 def differing(holds: Elements, shown: TargetOutcome) -> str | None:
     """Where what a target shows of an array is not what a vector allows, in words; None if nowhere."""
-    codes = wire.codes_of(shown.value) if isinstance(shown, Value) else None
+    codes = wire.codes_shown(READ, shown, holds.dtype)
     if codes is None or len(codes) != len(holds.bits):
         return f"{holds.array}: {shown} holds no {len(holds.bits)} elements"
     dtype = Dtype.of_name(holds.dtype)

@@ -8,6 +8,7 @@ Exit codes: 0 written, 2 usage, 3 the harness is broken, 4 the trace shows nothi
 from __future__ import annotations
 
 import argparse
+import shlex
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("file", type=Path)
     parser.add_argument("--subject", default="counterfoil", help="the half to check (default: counterfoil)")
     parser.add_argument("--rule", metavar="ID", help="keep this rule refusing the last step, on the reference")
-    parser.add_argument("--seconds", type=float, default=20.0, help="how long (default 20)")
+    parser.add_argument("--seconds", type=common.above_zero, default=20.0, help="how long (default 20)")
     parser.add_argument("-o", "--output", type=Path, help="where it is written (default FILE.min.jsonl)")
     common.add_target(parser, "--target")
     options = parser.parse_args(list(words))
@@ -68,7 +69,19 @@ def _minimised(options: argparse.Namespace, program: Sequence[str]) -> int:
     path = options.output or options.file.with_suffix(".min.jsonl")
     path.write_bytes(encode_trace(Trace(_header(trace), _recorded(reference, left))))
     print(f"{len(commands)} commands, now {len(left)}: {path}")
+    line = _again(options, program, path)
+    if line is not None:
+        print(f"reproduce: {line}")
     return common.CONFORMS
+
+
+def _again(options: argparse.Namespace, program: Sequence[str], path: Path) -> str | None:
+    """The line that replays what is left, where it fails on something."""
+    if options.rule is not None:
+        return None
+    if options.target is not None or program:
+        return common.setting(options, program).named.line(path)
+    return shlex.join(["counterfoil", "replay", "--subject", options.subject, str(path)])
 
 
 def minimised(commands: Commands, fails: Fails, seconds: float) -> list[Command]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 
@@ -29,6 +30,8 @@ def opener(
     if not in_process:
         server = [sys.executable, "-m", "counterfoil_oracles.targets.serve", name]
         return lambda: spoken.program(server, bounds, watch)
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())  # as `python -m` has it in the other process: one name means one module
     return lambda: here(name)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from counterfoil_oracles.actions import ANSWERS, MAKES
 from counterfoil_oracles.driver import Driver
+from counterfoil_oracles.targets import node_values
 from counterfoil_oracles.targets.inprocess import elements
 from counterfoil_oracles.targets.wire import taken
 from counterfoil_spec import __version__
@@ -28,7 +29,7 @@ from counterfoil_spec.rules import registry
 ELEMENTS = frozenset({"array.to_values", "array.get"})
 """Commands whose values are elements of an array, and travel as bits."""
 
-LEFT_OUT = frozenset({"poison", "inject", "drop", "device.set_budget"})
+LEFT_OUT = frozenset({"inject", "drop", "device.set_budget"})
 """Commands of the harness itself; and budgets, which count what others of the process hold."""
 
 
@@ -60,7 +61,7 @@ class HalfTarget:
         command = Command(do=step.do, args=taken(step.args), bind=step.bind)
         match self._driver.execute(command):
             case Returned(value):
-                return Value(self._bits(command, value) if step.do in ELEMENTS else value)
+                return Value(self._shown(command, value))
             case Refused(rule, subjects):
                 return Refusal(rule=rule, subjects=subjects)
             case Fault(error):
@@ -74,6 +75,11 @@ class HalfTarget:
     def stop(self) -> None:
         """Undo what the last program left."""
         self._driver.close()
+
+    def _shown(self, command: Command, value: Any) -> Any:
+        if command.do in node_values.READS:
+            return node_values.shown(self._driver.environment, command, value)
+        return self._bits(command, value) if command.do in ELEMENTS else value
 
     def _bits(self, command: Command, value: Any) -> Any:
         """Elements by their bits in memory: the values themselves could not tell NaNs apart."""

@@ -6,16 +6,21 @@ target answers first, so that what it turns out not to do leaves the reference a
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from counterfoil_oracles.coverage import rule_of_outcome
 from counterfoil_oracles.driver import Driver
-from counterfoil_oracles.numeric import STORES, places
+from counterfoil_oracles.numeric import STORES
 from counterfoil_oracles.targets import wire
+from counterfoil_oracles.targets.contents import ContextContents
 from counterfoil_oracles.targets.mapper import Mapper
+from counterfoil_oracles.targets.operands import operands
 from counterfoil_oracles.targets.profiles import outside
+from counterfoil_oracles.targets.taking import take_over
 from counterfoil_oracles.targets.target import Target
 from counterfoil_oracles.targets.verdicts import DECLINED, Finding, Kind, judged
 from counterfoil_spec.commands import Command, Outcome, Returned, references
@@ -41,14 +46,21 @@ READS: Final = frozenset(
 """Commands whose value is what memory holds."""
 
 
+MOST_READ: Final = 1 << 20
+"""Elements of an array that is looked at."""
+
 
 class Skip(Exception):
     """Nobody ran the command; ``args[0]`` says why."""
 
 
+class Late(Exception):
+    """The time given to a program is over; the command was not run."""
+
+
 class TargetPair:
     """``step`` runs one command on both, ``finding`` tells how they part; ``skipped`` counts what nobody ran, ``asked``
-    is what the target was asked to do."""
+    is what the target was asked to do; past ``deadline``, of the monotonic clock, no command is run."""
 
     def __init__(self, reference: Any, target: Target, profile: Profile, mapper: Mapper | None = None) -> None:
         self.reference = Driver(reference)
@@ -56,16 +68,32 @@ class TargetPair:
         self.profile = profile
         self.skipped: Counter[str] = Counter()
         self.asked: list[Command] = []
+        self.deadline: float | None = None
         self._mapper = mapper or Mapper()
         self._commands = frozenset(target.identity.commands)
         self._dtypes = frozenset(target.identity.dtypes)
         self._fresh = True
         self._unspecified: dict[int, Any] = {}
+        self._contexts = ContextContents(self.reference, self._asked, self._judged)
 
     def step(self, command: Command) -> tuple[Outcome, Finding | None]:
-        """The reference's outcome, and how the target parts from it. Raises Skip where nobody ran it."""
+        """The reference's outcome, and how the target parts from it.
+
+        Raises Skip where nobody ran it, Late past the deadline.
+        """
+        if self.deadline is not None and time.monotonic() >= self.deadline:
+            raise Late
         self._check_done(command)
+        outcome, finding = self._stepped(command)
+        if finding is not None:
+            finding = replace(finding, operands=operands(command, self.reference.names))
+        return outcome, finding
+
+    def _stepped(self, command: Command) -> tuple[Outcome, Finding | None]:
         self.asked.append(command)
+        late = self._contexts.before(command)
+        if late is not None:
+            return Returned(), late
         [actual] = self._ask(command)
         if isinstance(actual, Skipped):
             self.skipped[command.do] += 1
@@ -74,12 +102,13 @@ class TargetPair:
             expected = self.reference.execute(command)
         if isinstance(expected, Returned) and isinstance(actual, Value) and self._reads_anything(command):
             return expected, None
-        finding = judged(command, expected, actual, self.profile, self._mapper)
+        actual = self._contexts.settled(command, expected, actual, records)
+        finding = self._judged(command, expected, actual)
         if finding is None and isinstance(expected, Returned) and self._is_left_to_it(command, expected, actual):
             finding = self._left(command)
         elif finding is None and isinstance(expected, Returned):
             self._fill(command)
-            finding = self._content(command, expected, records)
+            finding = self._content(command, expected, records) or self._contexts.after(command, records)
         records.clear()
         return expected, finding
 
@@ -90,14 +119,9 @@ class TargetPair:
 
     def _fill(self, command: Command) -> None:
         """Say what fresh memory holds, right after it was made."""
-        thing = self.reference.names.get(command.bind or "")
-        if command.do not in _FRESH or thing is None or not self.fills:
+        if self.reference.names.get(command.bind or "") is None or not self.fills:
             return
-        args = {"buffer": {"ref": command.bind}}
-        for step in (
-            Command(do=FILL, args={**args, "byte": 0}),
-            Command(do=WAIT, args={**args, "access": "read_write"}),
-        ):
+        for step in filling(command):
             if step.do in self._commands:
                 self._ask(step)
                 self.reference.execute(step)
@@ -126,16 +150,15 @@ class TargetPair:
     def look(self) -> Finding | None:
         """The first live array of the host that holds other elements than the reference's; None if none does.
 
-        Nothing is asked of a target that does not list the command.
+        Nothing is asked of a target that does not list the command. Then the contexts, in the same way.
         """
-        if READ not in self._commands:
-            return None
-        for name, thing in self.reference.names.items():
+        for name, thing in self.reference.names.items() if READ in self._commands else ():
             if is_readable(thing):
-                found = self._compared(Command(do=READ, args={"array": {"ref": name}}), name)
+                asked = Command(do=READ, args={"array": {"ref": name}})
+                found = self._compared(asked, name)
                 if found is not None:
-                    return found
-        return None
+                    return replace(found, operands=operands(asked, self.reference.names))
+        return self._contexts.look()
 
     def close(self) -> None:
         """Forget the program. The target stays, for the next one."""
@@ -145,6 +168,8 @@ class TargetPair:
         why = None
         if command.do not in self._commands:
             why = f"the target has no {command.do}"
+        elif is_harness(command):
+            why = "no target is told what memory holds that it makes later"
         elif any(value not in self._dtypes for value in dtypes_of(command.args)):
             why = "the target lacks a dtype of it"
         elif any(name not in self.reference.names for name in references(command.args)):
@@ -159,7 +184,17 @@ class TargetPair:
 
     def _ask(self, *commands: Command) -> list[TargetOutcome]:
         fresh, self._fresh = self._fresh, False
-        return self.target.run([wire.step_of(command) for command in commands], fresh)
+        outcomes = self.target.run([wire.step_of(command) for command in commands], fresh)
+        for command, outcome in zip(commands, outcomes, strict=True):
+            wire.check_bits(command.do, outcome)
+        return outcomes
+
+    def _asked(self, command: Command) -> TargetOutcome:
+        """What the target says to a question beside the program."""
+        return self._ask(command)[0] if command.do in self._commands else Skipped(f"the target has no {command.do}")
+
+    def _judged(self, command: Command, expected: Outcome, actual: TargetOutcome) -> Finding | None:
+        return judged(command, expected, actual, self.profile, self._mapper)
 
     def _content(self, command: Command, expected: Returned, records: list[Any]) -> Finding | None:
         """Compare what the command wrote or made."""
@@ -193,7 +228,7 @@ class TargetPair:
         [actual] = self._ask(asked)
         if isinstance(actual, Skipped):
             return None
-        found = judged(asked, self.reference.execute(asked), actual, self.profile, self._mapper)
+        found = self._judged(asked, self.reference.execute(asked), actual)
         if found is None:
             return None
         kind = Kind.CONTENT if found.kind is Kind.VALUE else found.kind
@@ -203,25 +238,21 @@ class TargetPair:
         """Where the rules leave room (N1 to N3): the target's bits, if they lie in it, become the reference's (N5)."""
         asked = Command(do=READ, args={"array": {"ref": name}})
         [actual] = self._ask(asked)
-        codes = wire.codes_of(actual.value) if isinstance(actual, Value) else None
+        codes = wire.codes_shown(asked.do, actual, ours.dtype.name)
         if codes is None or len(codes) != len(record.accepts):
             return None if isinstance(actual, Skipped | Refusal) else Finding(
                 Kind.CONTENT, command, None, f"{name}: {actual} holds no {len(record.accepts)} elements", asked, actual
             )  # fmt: skip
-        inspection, dtype = self.reference.half.inspection, ours.dtype
-        held = int.from_bytes(inspection.memory_bytes(ours.buffer), "little")
-        mask = (1 << dtype.bits) - 1
-        for (index, position), accept, code in zip(places(ours.layout), record.accepts, codes, strict=True):
-            at = position * dtype.bits
-            right = held >> at & mask
-            fits = code == right if accept is None else accept.accepts(dtype, code)
-            if not fits:
-                room = "" if accept is None else f": outside {accept}"
-                words = f"{name}: element {list(index)} is {dtype.name} code {code:#x}, not {right:#x}{room}"
-                return Finding(Kind.CONTENT, command, None, words, asked, actual)
-            held ^= (code ^ right) << at
-        inspection.poke(ours.buffer, held.to_bytes(ours.buffer.nbytes, "little"))
-        return None
+        wrong = take_over(self.reference.half, ours, record.accepts, codes)
+        return None if wrong is None else Finding(Kind.CONTENT, command, None, f"{name}: {wrong}", asked, actual)
+
+
+def filling(command: Command) -> list[Command]:
+    """What says what fresh memory holds, after a command that makes some; nothing after any other."""
+    if command.do not in _FRESH or command.bind is None:
+        return []
+    args = {"buffer": {"ref": command.bind}}
+    return [Command(do=FILL, args={**args, "byte": 0}), Command(do=WAIT, args={**args, "access": "read_write"})]
 
 
 def _memory(thing: Any) -> Any:
@@ -247,6 +278,11 @@ def dtypes_of(data: Any) -> Iterator[str]:
                 yield from dtypes_of(value)
 
 
+def is_harness(command: Command) -> bool:
+    """Whether a command is the harness's own, though contexts have one of its name: poison, of memory."""
+    return command.do == "poison" and "byte" in command.args
+
+
 def is_odd(data: Any) -> bool:
     """Whether arguments hold one that no caller should pass."""
     if isinstance(data, dict):
@@ -255,8 +291,11 @@ def is_odd(data: Any) -> bool:
 
 
 def is_readable(thing: Any) -> bool:
-    """Whether an array can be read without a refusal: live, not exclusive, addressed by the host, nothing pending."""
-    if not hasattr(thing, "layout"):
+    """Whether an array can be read without a refusal: live, not exclusive, addressed by the host, nothing pending.
+
+    And within reason: a broadcast view of one element may have more of them than any memory holds values.
+    """
+    if not hasattr(thing, "layout") or thing.layout.size > MOST_READ:
         return False
     buffer = thing.buffer
     if buffer.dead is not None or buffer.claims[1] or not buffer.memory.on_host:

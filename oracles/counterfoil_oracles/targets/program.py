@@ -57,7 +57,9 @@ class TargetProgram:
         try:
             outcome, finding = self.pair.step(command)
         except Skip as skip:
-            return Fault(f"skipped: {skip}")
+            if self.pair.asked and self.pair.asked[-1] is command:
+                self.steps.append(Step(command=command))  # the target was asked: what it skips, it may have begun
+            return self.passed_over(command, skip)
         self.steps.append(Step(command=command, outcome=outcome))
         self._observe(command, outcome)
         if finding is not None:
@@ -65,6 +67,10 @@ class TargetProgram:
         self.world.learn(command, outcome)
         self.recent.append(command)
         return outcome
+
+    def passed_over(self, command: Command, skip: Skip) -> Outcome:
+        """What a plan is told of a command that nobody ran."""
+        return Fault(f"skipped: {skip}")
 
     @property
     def trace(self) -> Trace:
@@ -115,3 +121,19 @@ def first_finding(
             return finding, at
     last = pair.look()
     return None if last is None else (last, len(commands) - 1)
+
+
+class Recording:
+    """The outcomes of a program's commands as they come in, for its trace."""
+
+    def __init__(self, commands: Sequence[Command]) -> None:
+        self._commands = commands
+        self._outcomes: dict[int, Outcome] = {}
+
+    def __call__(self, command: Command, outcome: Outcome) -> None:
+        """Note an outcome."""
+        self._outcomes[id(command)] = outcome
+
+    def steps(self, end: int | None = None) -> list[Step]:
+        """The steps up to ``end``, those that nobody ran without an outcome: what a target skips it may have begun."""
+        return [Step(command=each, outcome=self._outcomes.get(id(each))) for each in self._commands[:end]]

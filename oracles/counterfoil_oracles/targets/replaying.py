@@ -17,7 +17,7 @@ from counterfoil_oracles.replay import Replayed, Verdict
 from counterfoil_oracles.targets import options as common
 from counterfoil_oracles.targets.pair import TargetPair
 from counterfoil_oracles.targets.program import first_finding
-from counterfoil_oracles.targets.target import HarnessBroken, Target
+from counterfoil_oracles.targets.target import HarnessBroken, Target, harmless
 from counterfoil_spec.commands import Command, Trace, decode_trace
 
 _PROG: Final = "counterfoil replay"
@@ -60,7 +60,7 @@ def _replayed(options: argparse.Namespace, program: Sequence[str]) -> int:
             found = replay(trace, target, setting)
             print(f"{found.verdict.name if found is not None else 'SKIPPED'}  {path}")
             if found is not None and found.verdict is not Verdict.FIXED:
-                print(f"  {found.words}")
+                print(harmless(f"  {found.words}"))
             verdicts.append(found.verdict if found is not None else None)
     finally:
         target.close()

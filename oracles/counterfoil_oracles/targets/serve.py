@@ -13,7 +13,7 @@ from typing import BinaryIO
 import msgspec
 
 from counterfoil_oracles.targets.opening import here
-from counterfoil_oracles.targets.target import Target
+from counterfoil_oracles.targets.target import HarnessBroken, Target
 from counterfoil_spec.protocol import (
     PROTOCOL,
     Adopt,
@@ -33,7 +33,11 @@ def serve(target: Target, requests: BinaryIO, replies: BinaryIO) -> int:
     """Answer requests until ``stop`` or the end of the input; the exit code."""
     decoder = msgspec.json.Decoder(Request)
     for line in requests:
-        reply = _answered(target, decoder.decode(line))
+        try:
+            reply = _answered(target, decoder.decode(line))
+        except HarnessBroken as broken:
+            print(broken, file=sys.stderr)
+            return 1
         replies.write(msgspec.json.encode(reply) + b"\n")
         replies.flush()
         if isinstance(reply, Stopped):

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from counterfoil_oracles.shrink import Fails
 from counterfoil_spec.commands import Command
 
 _EXTENTS: Final = ("shape", "reshape", "broadcast")
 
 
-def smaller(commands: Sequence[Command], fails: Fails) -> list[Command]:
+def smaller(commands: Sequence[Command], fails: Callable[[Sequence[Command]], bool]) -> list[Command]:
     """The program with its extents, then its memory, then its values made as small as it still fails."""
     left = list(commands)
     while True:
@@ -23,7 +22,7 @@ def smaller(commands: Sequence[Command], fails: Fails) -> list[Command]:
             return left
 
 
-def _descended(commands: list[Command], variants: Any, fails: Fails) -> list[Command]:
+def _descended(commands: list[Command], variants: Any, fails: Callable[[Sequence[Command]], bool]) -> list[Command]:
     """The first variant that fails, and so on from it."""
     while True:
         found = next((each for each in variants(commands) if each != commands and fails(each)), None)

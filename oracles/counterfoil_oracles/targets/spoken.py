@@ -8,6 +8,7 @@ import resource
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
@@ -15,6 +16,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from counterfoil_oracles.targets.channel import Channel
+from counterfoil_oracles.targets.family import Family
 from counterfoil_oracles.targets.target import Bounds, HarnessBroken
 from counterfoil_spec import __version__
 from counterfoil_spec.protocol import (
@@ -120,41 +122,51 @@ class SpokenTarget:
 def program(
     command: Sequence[str], bounds: Bounds | None = None, watch: Callable[[str, bytes], None] | None = None
 ) -> SpokenTarget:
-    """Start a program in a process group and under limits of its own; HarnessBroken if it cannot be started.
+    """Start a program in a session and under limits of its own; HarnessBroken if it cannot be started.
 
-    It inherits the environment and nothing else: what it writes is data, whatever it holds.
+    It inherits the environment, with a mark by which what it starts is found, and nothing else: what it writes is data,
+    whatever it holds.
     """
     limits = bounds or Bounds()
     if shutil.which(command[0]) is None:
         raise HarnessBroken(f"there is no program {command[0]}")
+    family = Family()
     process = subprocess.Popen(
         list(command),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        env=family.environment,
     )
     _limit(process.pid, limits)
     assert process.stdin is not None and process.stdout is not None and process.stderr is not None
     sending, receiving, errors = (os.dup(each.fileno()) for each in (process.stdin, process.stdout, process.stderr))
     for stream in (process.stdin, process.stdout, process.stderr):
         stream.close()
-    channel = Channel(sending, receiving, errors, limits, lambda: _death(process))
-    return SpokenTarget(channel, lambda seconds: _kill(process, seconds), watch)
+    channel = Channel(sending, receiving, errors, limits, lambda: _death(process), lambda: _excess(family, limits))
+    return SpokenTarget(channel, lambda seconds: _kill(process, family, seconds), watch)
 
 
 def listener(
     path: str, bounds: Bounds | None = None, watch: Callable[[str, bytes], None] | None = None
 ) -> SpokenTarget:
-    """Connect to whoever listens on a Unix socket; HarnessBroken if nobody does."""
+    """Connect to whoever listens on a Unix socket; HarnessBroken if nobody does, or nobody takes the connection."""
+    limits = bounds or Bounds()
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    whole, part = divmod(round(limits.seconds * 1_000_000), 1_000_000)
+    # Python's own time limit does not hold here: where too many wait, a connection that may not block fails at once.
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", whole, part))
     try:
         connection.connect(path)
-    except OSError as error:
+    except BlockingIOError:
         connection.close()
-        raise HarnessBroken(f"nobody listens on {path}: {error.strerror}") from None
+        raise HarnessBroken(f"nobody took a connection to {path} within {limits.seconds:g} s") from None
+    except (OSError, ValueError) as error:
+        connection.close()
+        raise HarnessBroken(f"nobody listens on {path}: {error}") from None
     descriptor = connection.detach()
-    return SpokenTarget(Channel(descriptor, descriptor, None, bounds or Bounds(), lambda: None), lambda _: None, watch)
+    return SpokenTarget(Channel(descriptor, descriptor, None, limits, lambda: None), lambda _: None, watch)
 
 
 def _limit(process: int, bounds: Bounds) -> None:
@@ -178,10 +190,18 @@ def _death(process: subprocess.Popen[bytes]) -> str | None:
         return f"it was ended by signal {-code}"
 
 
-def _kill(process: subprocess.Popen[bytes], seconds: float) -> None:
+def _excess(family: Family, bounds: Bounds) -> str | None:
+    """What the processes of a target hold too much of together, in words."""
+    if not family.holds_more(bounds.memory_bytes):
+        return None
+    return f"its processes hold more than {bounds.memory_bytes / 2**30:g} GiB of memory together"
+
+
+def _kill(process: subprocess.Popen[bytes], family: Family, seconds: float) -> None:
     """Let it end within some seconds, else end it; and all it started, in any case."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(timeout=seconds)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    family.end()

@@ -8,8 +8,11 @@ import unittest
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from counterfoil_oracles.targets.conformance import Conformance, NothingRan, by_rule, opening
+import msgspec
+
+from counterfoil_oracles.targets.conformance import Conformance, NothingRan, by_rule, check_rules, opening
 from counterfoil_oracles.targets.mapper import Mapper
+from counterfoil_oracles.targets.named import named
 from counterfoil_spec.protocol import Profile
 from counterfoil_spec.rules import registry
 
@@ -24,11 +27,15 @@ def conformance_suite(
     profile: Profile | None = None,
     words: Mapper | None = None,
 ) -> type[unittest.TestCase]:
-    """``counterfoil.testing.conformance_suite``; ValueError for a rule that does not exist."""
-    unknown = [rule for rule in rules if rule not in registry()]
-    if unknown:
-        raise ValueError(f"there is no rule {unknown[0]}")
+    """``counterfoil.testing.conformance_suite``; ValueError for a rule that does not exist or that no vector is about,
+    and for a profile that is none."""
+    check_rules(rules)
+    try:
+        msgspec.convert(msgspec.to_builtins(profile or Profile()), Profile)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"that is no profile: {error}") from None
     reopen = opening(target)
+    again = named(target) if profile is None and words is None else None  # what no file holds, no line can name
 
     class Suite(unittest.TestCase):
         """The target against the rules."""
@@ -37,7 +44,7 @@ def conformance_suite(
 
         @classmethod
         def setUpClass(cls) -> None:
-            cls.checks = Conformance(reopen, profile, words)
+            cls.checks = Conformance(reopen, profile, words, named=again)
 
         @classmethod
         def tearDownClass(cls) -> None:

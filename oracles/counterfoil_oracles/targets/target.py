@@ -28,10 +28,30 @@ class Bounds:
 _UNSHOWN: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
 
 
+_COMMANDS: Final = re.compile(r"(?:^|(?<=[\r\n]))(\s*):(?=:)")
+_OLD_COMMANDS: Final = re.compile(r"#(?=#\[)")
+
+
 def legible(text: str, most: int = 600) -> str:
     """Foreign words as reports print them: on one line, nothing in them that a terminal, a CI log or XML acts on."""
     shown = text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
-    return _UNSHOWN.sub(lambda found: f"\\u{ord(found[0]):04x}", re.sub(r"[ \t\r\n]+", " ", shown))
+    return harmless(_UNSHOWN.sub(lambda found: f"\\u{ord(found[0]):04x}", re.sub(r"[ \t\r\n]+", " ", shown)))
+
+
+def harmless(text: str) -> str:
+    """Lines that no CI log takes for commands: GitHub's begin with ``::``, blanks before it or not, older ones hold
+    ``##[``."""
+    return _OLD_COMMANDS.sub(r"\\u0023", _COMMANDS.sub(r"\1\\u003a", text))
+
+
+def harmless_json(text: str) -> str:
+    """JSON text with the same data, that no CI log takes for commands; its lines begin with signs of JSON."""
+    return text.replace("##[", "\\u0023#[")
+
+
+def harmless_xml(text: str) -> str:
+    """XML text with the same data, that no CI log takes for commands."""
+    return _OLD_COMMANDS.sub("&#35;", _COMMANDS.sub(r"\1&#58;", text))
 
 
 class Target(Protocol):

@@ -7,11 +7,17 @@ import struct
 from collections.abc import Sequence
 from typing import Any, Final
 
+from counterfoil_oracles.reads import READS as CONTEXT_READS
 from counterfoil_oracles.targets.target import HarnessBroken, legible
 from counterfoil_reference.numbers import value_of_code
 from counterfoil_spec.commands import Command, encode_number
 from counterfoil_spec.dtypes import Dtype
-from counterfoil_spec.protocol import TargetStep, element_of
+from counterfoil_spec.protocol import TargetOutcome, TargetStep, Value, element_of
+
+_RAW: Final = frozenset({"array.reading", "array.export", "buffer.bytes", "buffer.export"})
+_SINGLE: Final = frozenset({"array.get", "get_value"})
+MEMORY_READS: Final = _RAW | _SINGLE | CONTEXT_READS | {"array.to_values"}
+"""Commands whose value is what memory holds."""
 
 MOST_EXACT: Final = 2**53
 _DEEPEST: Final = 64
@@ -61,6 +67,47 @@ def codes_of(value: Any) -> list[int] | None:
     if not isinstance(texts, str | list):
         raise HarnessBroken(f"the target broke the harness: {str(texts)[:80]!r} is no list of elements")
     return [_code(dtype, text) for text in ([texts] if isinstance(texts, str) else texts)]
+
+
+def codes_shown(do: str, outcome: TargetOutcome, dtype: str) -> list[int] | None:
+    """The bits of the elements that a read showed; None where it showed none, or some of another dtype."""
+    check_bits(do, outcome)
+    if not isinstance(outcome, Value):
+        return None
+    codes = codes_of(outcome.value)
+    return codes if codes is not None and outcome.value["dtype"] == dtype else None
+
+
+def check_bits(do: str, outcome: TargetOutcome) -> None:
+    """HarnessBroken where a command that shows memory answers numbers: what memory holds travels as bits.
+
+    An element that was asked for alone may be an exact number: an integer, ``{"int"}`` or ``{"float"}``.
+    """
+    if not isinstance(outcome, Value) or do not in MEMORY_READS or (do in _SINGLE and _is_exact(outcome.value)):
+        return
+    if _holds_number(outcome.value, 0):
+        shown = legible(str(outcome.value), 80)
+        wanted = "hexadecimal digits" if do in _RAW else 'elements, {"dtype": .., "bits": ..}'
+        raise HarnessBroken(
+            f"the target broke the harness: the field value of its answer to {do} is {shown}, not {wanted}: "
+            "what memory holds travels as bits, never as numbers"
+        )
+
+
+def _is_exact(value: Any) -> bool:
+    return isinstance(value, int) or (isinstance(value, dict) and value.keys() in ({"int"}, {"float"}))
+
+
+def _holds_number(value: Any, depth: int) -> bool:
+    """Whether a number stands in a value in place of bits; how deep a value may be is looked at elsewhere."""
+    if depth > _DEEPEST:
+        return False
+    if isinstance(value, dict):
+        is_number = value.keys() in ({"int"}, {"float"}, {"complex"})
+        return is_number or any(_holds_number(entry, depth + 1) for entry in value.values())
+    if isinstance(value, list):
+        return any(_holds_number(entry, depth + 1) for entry in value)
+    return isinstance(value, int | float)
 
 
 def _elements(name: Any, texts: Any) -> Any:

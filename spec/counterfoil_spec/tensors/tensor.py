@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,8 +49,7 @@ class Tensor(Operators):
     """A value of a program. ``+ - * / @ **`` and the methods of ``Operators`` build new ones.
 
     ``value``: its node. ``forward``: the code computing it with that of the operands it embeds. ``diff``: None where it
-    has no gradient. ``params``: the parameters it depends on, in the order they were made. ``children``: its operands.
-    ``id``: for display, restarting with the session.
+    has no gradient. ``children``: its operands. ``id``: for display, restarting with the session.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class Tensor(Operators):
         self.is_param = is_param
         self.handed_forward: Comp | None = None
         self.handed_backprop: Comp | None = None
-        self.params = _params(self, children)
+        self._below = _ordered({param for child in children for param in child.params})
         self.forward_state = CodeState.APART if is_param else CodeState.ROOT
         self.backprop_state = CodeState.ROOT
         if not is_param:
@@ -102,6 +101,11 @@ class Tensor(Operators):
         return self.value.dtype
 
     @property
+    def params(self) -> tuple[Tensor, ...]:
+        """The parameters it depends on, in the order they were made; a parameter is its own, which it does not hold."""
+        return _ordered({*self._below, self}) if self.is_param else self._below
+
+    @property
     def grad(self) -> Node | None:
         """The node of its gradient, None where it has none."""
         return None if self.diff is None else self.diff.grad
@@ -125,11 +129,8 @@ class Tensor(Operators):
         return f"<{self.label} {list(self.shape)}>"
 
 
-def _params(tensor: Tensor, children: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    found = {param.value.uid: param for child in children for param in child.params}
-    if tensor.is_param:
-        found[tensor.value.uid] = tensor
-    return tuple(found[uid] for uid in sorted(found))
+def _ordered(params: Iterable[Tensor]) -> tuple[Tensor, ...]:
+    return tuple(sorted(params, key=lambda param: param.value.uid))
 
 
 def set_forward_state(tensor: Tensor, state: CodeState) -> None:

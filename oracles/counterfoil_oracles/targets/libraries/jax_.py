@@ -1,12 +1,14 @@
 """JAX as a target: ``counterfoil check counterfoil_oracles.targets.libraries.jax_:target``.
 
 JAX's arrays are immutable: a destination is the name that a function's result is given, so only destinations that
-share memory with nothing are used, and what the rules say of views of one memory is not asked. Each command is what a
-JAX program would write for it; nothing is checked here that JAX does not check.
+share memory with nothing are used, and what the rules say of views of one memory is not asked. Claims are a call of a
+jitted function that donates: what it returns for an array is consumed, or else is the array from then on. Each command
+is what a JAX program would write for it; nothing is checked here that JAX does not check.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import Any, Final
@@ -19,9 +21,10 @@ import numpy as np
 from counterfoil_oracles.targets.inprocess import Adapter, command
 from counterfoil_oracles.targets.libraries import strided
 from counterfoil_oracles.targets.libraries.strided import NUMPY
+from counterfoil_spec.commands import references
 from counterfoil_spec.dtypes import Dtype
 from counterfoil_spec.kernels import ARITIES, KERNELS
-from counterfoil_spec.protocol import TargetOutcome, TargetStep
+from counterfoil_spec.protocol import Skipped, TargetOutcome, TargetStep
 
 _DTYPES: Final[dict[str, Any]] = {
     **NUMPY, "bfloat16": ml_dtypes.bfloat16, "float8_e4m3fn": ml_dtypes.float8_e4m3fn,
@@ -46,6 +49,10 @@ _REDUCTIONS: Final[dict[str, Any]] = {"sum": jnp.sum, "prod": jnp.prod, "max": j
                                       "mean": jnp.mean}  # fmt: skip
 
 _PATTERNS: Final = (
+    ("claims.enter", r"donated in the same call|same buffer twice", "claims/overlapping-donation"),
+    ("claims.enter", r"deleted or donated", "memory/dead"),
+    ("kernel", r"has been deleted", "door/dead-buffer"),
+    ("", r"has been deleted", "memory/dead"),
     ("array.get", r"too large to convert", "arrays/index-range"),
     ("array.set", r"^OverflowError: index: ", "arrays/index-range"),
     ("array.get", r"index is out of bounds", "arrays/index-range"),
@@ -74,10 +81,22 @@ _PATTERNS: Final = (
 
 @dataclass
 class Cell:
-    """A name's array now; ``shared``: in the rules it would be a view of a memory with others."""
+    """A name's array now; ``shared``: in the rules it would be a view of a memory with others; ``called``: donated to a
+    call that is not over."""
 
     array: Any
     shared: bool = False
+    called: bool = False
+
+
+@dataclass
+class Call:
+    """A call that donates: the cells that were donated, and what was returned for each. None once it is over."""
+
+    returned: list[tuple[Cell, Any]] | None
+
+
+_donating: Final = jax.jit(lambda donated, read: donated, donate_argnums=0, keep_unused=True)
 
 
 class Jax(Adapter):
@@ -85,15 +104,18 @@ class Jax(Adapter):
 
     name = "jax"
     version = jax.__version__
-    chapters = ("dtypes", "layouts", "moves", "arrays", "door", "kernels")
+    chapters = ("dtypes", "layouts", "moves", "arrays", "memory", "claims", "door", "kernels")
     dtypes = tuple(_DTYPES)
     refuses = (ValueError, TypeError, IndexError, RuntimeError, OverflowError)
     patterns = _PATTERNS
-    makes = frozenset({"host", "empty", "host_array", "from_values", "array.copy"})
+    makes = frozenset({"host", "empty", "host_array", "from_values", "array.copy", "claims.enter", "claims.consume"})
     may_make = frozenset({"array.move", "array.bitcast"})
 
     def run(self, step: TargetStep) -> TargetOutcome:
         """One step. Warnings are no refusals: the work is done all the same."""
+        cells = (self.names.get(name) for name in references(step.args))
+        if not step.do.startswith("claims.") and any(isinstance(cell, Cell) and cell.called for cell in cells):
+            return Skipped("nothing comes between a call's beginning and its end")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return super().run(step)
@@ -114,6 +136,7 @@ class Jax(Adapter):
 
     @command("from_values")
     def from_values(self, dtype: str, shape: list[int], values: list[Any]) -> Cell:
+        _bearable(shape)
         return Cell(jnp.array(values, _DTYPES[dtype]).reshape(shape))
 
     @command("array.move")
@@ -126,8 +149,9 @@ class Jax(Adapter):
     def bitcast(self, array: Cell, dtype: str) -> Cell:
         if Dtype.of_name(dtype).bits != Dtype.of_name(array.array.dtype.name).bits:
             raise NotImplementedError("bitcasts that append or remove an axis")
+        viewed = array.array.view(_DTYPES[dtype])
         array.shared = True
-        return Cell(array.array.view(_DTYPES[dtype]), True)
+        return Cell(viewed, True)
 
     @command("array.get")
     def get(self, array: Cell, index: list[int]) -> Any:
@@ -150,6 +174,34 @@ class Jax(Adapter):
     def copy(self, array: Cell) -> Cell:
         return Cell(array.array.copy())
 
+    # --- donation ----------------------------------------------------------------------------------------------------
+
+    @command("claims.enter")
+    def enter(self, read: list[Cell], donate: list[Cell]) -> Call:
+        if any(cell.shared or cell.called for cell in (*read, *donate)):
+            raise NotImplementedError("views, and calls inside of calls")
+        returned = _donating([cell.array for cell in donate], [cell.array for cell in read])
+        for cell in donate:
+            cell.called = True
+        return Call(list(zip(donate, returned, strict=True)))
+
+    @command("claims.consume")
+    def consume(self, claims: Call, buffer: Cell, why: str) -> Cell:
+        found = next((pair for pair in claims.returned or () if pair[0] is buffer), None)
+        if found is None or claims.returned is None:
+            raise NotImplementedError("what the call was not given, or has given back")
+        claims.returned.remove(found)
+        buffer.called = False
+        return Cell(found[1])
+
+    @command("claims.exit")
+    def exit(self, claims: Call, **raised: Any) -> None:
+        if raised or claims.returned is None:
+            raise NotImplementedError("calls that end by an exception, or twice")
+        for cell, returned in claims.returned:
+            cell.array, cell.called = returned, False
+        claims.returned = None
+
     # --- kernels -----------------------------------------------------------------------------------------------------
 
     @command("kernel")
@@ -162,12 +214,21 @@ class Jax(Adapter):
         return "DONE"
 
 
+def _bearable(shape: list[int]) -> None:
+    """Leave out empty arrays whose other extents, and width, multiply past 63 bits: JAX aborts the process."""
+    if 0 in shape and math.prod(abs(extent) for extent in shape if extent) >= 1 << 58:
+        raise NotImplementedError("shapes at which the process is aborted")
+
+
 def _empty(dtype: str, shape: list[int]) -> Cell:
+    _bearable(shape)
     strided.affordable(dtype, shape)
     return Cell(jnp.empty(shape, _DTYPES[dtype]))
 
 
 def _require_unshared(cell: Cell) -> None:
+    if cell.array.is_deleted():
+        raise NotImplementedError("writing to what was donated: a destination is a name, and takes any array")
     if cell.shared:
         raise NotImplementedError("writing through views: arrays are immutable")
 
@@ -180,8 +241,10 @@ def _bits(array: Any) -> dict[str, Any]:
 def _moved(array: Any, move: dict[str, Any]) -> Any:
     match move:
         case {"reshape": shape}:
+            _bearable(shape)
             return array.reshape(shape)
         case {"broadcast": shape}:
+            _bearable(shape)
             return jnp.broadcast_to(array, shape)
         case {"permute": axes}:
             return array.transpose(axes)

@@ -1,8 +1,9 @@
 """``python -m counterfoil_oracles.targets.libraries.table [--reasons] > docs/findings.md``: what was found in others.
 
 Each divergence of divergences.toml has a program in its library's own words. It is run where the library is there, and
-must show what it showed when it was written down. ``--reasons`` gives the entries of the files of known differences the
-divergence that explains them as their reason.
+must show what it showed when it was written down; and how long a check of the library takes to its first finding is
+measured. ``--reasons`` gives the entries of the files of known differences the divergence that explains them as their
+reason.
 """
 
 from __future__ import annotations
@@ -11,10 +12,15 @@ import contextlib
 import dataclasses
 import importlib.util
 import io
+import os
 import re
+import statistics
+import subprocess
 import sys
+import tempfile
+import time
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -26,8 +32,12 @@ from counterfoil_spec.rules import registry
 
 LIBRARIES: Final = {"numpy": "NumPy", "torch": "PyTorch", "jax": "JAX"}
 HERE: Final = Path(__file__).parent
-FIRST: Final = "a second (NumPy) or two (PyTorch, JAX)"
+FIRST: Final = "To the first finding, "
+"""How the line begins that tells what was measured: all of the page that changes from run to run."""
+
+_RUNS: Final = 3
 KINDS: Final = {
+    "brings it down": "ends the whole process, and whatever else it was about",
     "silently wrong": "accepts, and what comes out is not what the program says, or reaches memory of others",
     "copes": "accepts, and does what was probably meant",
     "other numbers": "computes other numbers by another rule",
@@ -93,12 +103,46 @@ def explained(library: str, entries: Iterable[Known]) -> list[Known]:
         why = next((each for each in mine if each.explains(entry)), None)
         if why is None:
             raise ValueError(f"{library}: nothing explains {entry.case!r} of {entry.rule!r}")
-        found.append(Known(entry.case, entry.rule, entry.outcome, why.reason))
+        found.append(dataclasses.replace(entry, reason=why.reason))
     return found
 
 
-def rendered() -> str:
-    """docs/findings.md."""
+def seconds_to_first(library: str, runs: int = _RUNS) -> float:
+    """From the command to its report of one finding, shrunk, kept and with its snippet: the median of some runs."""
+    target = f"counterfoil_oracles.targets.libraries.{library}_:target"
+    words = [sys.executable, "-m", "counterfoil_oracles.cli", "check", target, "--failures", "1"]
+    taken = []
+    for _ in range(runs):
+        with tempfile.TemporaryDirectory(prefix="counterfoil-first-") as room:
+            began = time.monotonic()
+            done = subprocess.run(words, cwd=room, capture_output=True, text=True, timeout=120, check=False)
+            taken.append(time.monotonic() - began)
+        if done.returncode != 1:
+            raise ChildProcessError(f"{' '.join(words[3:])} ended with {done.returncode}: {done.stderr}")
+    return statistics.median(taken)
+
+
+def first_line(seconds: Mapping[str, float]) -> str:
+    """What was measured, in whole seconds; of a library that was not there, that it was not."""
+    figures = (f"{title} {_whole(seconds.get(library))}" for library, title in LIBRARIES.items())
+    machine = f"{len(os.sched_getaffinity(0))} cores, Python {sys.version_info.major}.{sys.version_info.minor}"
+    return (
+        f"{FIRST}shrunk, kept and with a program that shows it, `counterfoil check TARGET --failures 1` takes, the "
+        f"import of the library included: {', '.join(figures)} (the median of {_RUNS} runs on {machine})."
+    )
+
+
+def _whole(seconds: float | None) -> str:
+    return "not measured" if seconds is None else f"{max(1, round(seconds))} s"
+
+
+def timeless(page: str) -> str:
+    """The page without the line that tells times."""
+    return re.sub(rf"^{FIRST}.*\n", "", page, flags=re.MULTILINE)
+
+
+def rendered(first: str) -> str:
+    """docs/findings.md; ``first`` is the line that tells what was measured."""
     lines = [
         "# Findings in other runtimes",
         "",
@@ -108,7 +152,7 @@ def rendered() -> str:
         "`counterfoil check counterfoil_oracles.targets.libraries.numpy_:target` (`torch_`, `jax_`).",
         "Much of it is documented behaviour that its users want: it is told where the rules differ, not who is right.",
         "",
-        f"The first of them is met within {FIRST} of the start of a check: the library's import takes the most of it.",
+        first,
         "",
         *(f"- **{kind}**: {meaning}" for kind, meaning in KINDS.items()),
     ]
@@ -161,11 +205,11 @@ def main(arguments: Sequence[str]) -> int:
     if "--reasons" in arguments:
         for library in LIBRARIES:
             path = known_file(library)
-            title = path.read_text().partition("\n")[0].partition(" of ")[2].partition(":")[0]
-            write(path, explained(library, read(path)), title)
+            version = path.read_text().partition("\n")[0].partition(":")[0].rpartition(" ")[2].partition("+")[0]
+            write(path, explained(library, read(path)), f"{LIBRARIES[library]} {version}")
         return 0
     changed = stale()
-    sys.stdout.write(rendered())
+    sys.stdout.write(rendered(first_line({each: seconds_to_first(each) for each in LIBRARIES if is_here(each)})))
     print(*changed, sep="\n", file=sys.stderr)
     return 1 if changed else 0
 

@@ -32,10 +32,14 @@ def data(report: Report, verdicts: Verdicts) -> dict[str, Any]:
         "skipped": dict(report.skipped.most_common()),
         "untouched": report.untouched,
         "broken": report.broken,
+        "broken_replay": report.replay(report.broken_by),
         "findings": [_finding(found, report) for found in report.found.values()],
         "new": [found.finding.case for found in verdicts.new],
         "changed": [entry.case for entry, _ in verdicts.changed],
         "stale": [entry.case for entry in verdicts.stale],
+        "wider": [entry.case for entry, _ in verdicts.wider],
+        "dropped": [entry.case for entry in verdicts.dropped],
+        "missed": report.missed,
         "known": [entry.case for entry in verdicts.met],
     }
 
@@ -48,8 +52,10 @@ def _finding(found: Found, report: Report) -> dict[str, Any]:
         "kind": finding.kind.name.lower(),
         "words": finding.words,
         "met": report.met[finding.case, finding.rule],
+        "operands": sorted(report.operands.get((finding.case, finding.rule), ())),
         "after_seconds": round(found.after, 3),
         "path": None if found.path is None else str(found.path),
+        "replay": report.replay(found.path),
         "snippet": None if found.snippet is None else str(found.snippet),
         "trace": [json.loads(line) for line in encode_trace(found.trace).splitlines()],
     }

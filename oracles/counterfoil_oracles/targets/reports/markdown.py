@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from counterfoil_oracles.targets.campaign import Report
 from counterfoil_oracles.targets.known import Verdicts
 from counterfoil_oracles.targets.reports.text import known_lines, program_lines, spoken
@@ -16,18 +18,27 @@ def render(report: Report, verdicts: Verdicts) -> str:
         f"{len(verdicts.new)} new differences, {len(verdicts.met)} known.",
     ]
     if report.broken is not None:
-        lines += ["", f"**Harness broken:** {_plain(report.broken)}"]
-    if verdicts.new:
+        lines += ["", f"**Harness broken:** {_plain(report.broken)}", *_again(report, report.broken_by)]
+    if report.missed:
+        lines += ["", f"Required, and nothing was met that it refuses or is about: {', '.join(report.missed)}."]
+    if verdicts.shown:
         lines += ["", "| difference | rule | times |", "|---|---|---|"]
-    for found in verdicts.new:
+    for found in verdicts.shown:
         key = (found.finding.case, found.finding.rule)
         lines.append(f"| {_plain(key[0])} | {key[1] or ''} | {report.met[key]} |")
-    for found in verdicts.new:
-        body = ["```", *program_lines(found), found.finding.words, "```"]
+    for found in verdicts.shown:
+        body = ["```", *program_lines(found), found.finding.words, "```", *_again(report, found.path)]
         if found.snippet is not None:
             body += ["", f"On its own: `{found.snippet}`"]
         lines += ["", f"<details><summary>{_plain(found.finding.case)}</summary>", "", *body, "", "</details>"]
-    return "\n".join([*lines, *(["", *known_lines(verdicts)] if known_lines(verdicts) else [])]) + "\n"
+    known = known_lines(verdicts, report)
+    return "\n".join([*lines, *(["", *known] if known else [])]) + "\n"
+
+
+def _again(report: Report, path: Path | None) -> list[str]:
+    """The line that runs a trace again, to be copied as it stands."""
+    line = report.replay(path)
+    return [] if line is None else ["", "```sh", line, "```"]
 
 
 def _plain(text: str) -> str:

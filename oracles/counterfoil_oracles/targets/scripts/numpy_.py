@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from counterfoil_oracles.targets.scripts.script import Arguments, NotWritten, Script, identifier, literal
+from counterfoil_oracles.targets.scripts.script import (
+    Arguments,
+    NotWritten,
+    Script,
+    contiguous,
+    identifier,
+    indexed,
+    literal,
+    ranges,
+    source,
+)
 
 _HEAD: Final = """
 import warnings
@@ -21,6 +31,8 @@ def bits(x):
 
 
 def memory(x):
+    if x.dtype == np.uint8 and x.ndim == 1 and x.flags.c_contiguous:
+        return x
     while isinstance(x.base, np.ndarray):
         x = x.base
     return x.reshape(-1).view(np.uint8)
@@ -56,8 +68,8 @@ def _ufunc(function: str) -> Any:
 
 def _reduction(function: str) -> Any:
     def text(args: Arguments) -> str:
-        axes = ", ".join(f"{axis}" for axis in args["axes"])
-        return f"np.{function}({literal(args['sources'][0])}, axis=({axes},), out={literal(args['dst'])})"
+        axes = "".join(f"{axis}, " for axis in args["axes"])
+        return f"np.{function}({source(args)}, axis=({axes}), out={literal(args['dst'])})"
 
     return text
 
@@ -66,13 +78,13 @@ def _place(function: str) -> Any:
     def text(args: Arguments) -> str:
         if len(args["axes"]) != 1:
             raise NotWritten(f"{function} over several axes")
-        return f"np.{function}({literal(args['sources'][0])}, axis={args['axes'][0]}, out={literal(args['dst'])})"
+        return f"np.{function}({source(args)}, axis={args['axes'][0]}, out={literal(args['dst'])})"
 
     return text
 
 
 def _copy(casting: str) -> Any:
-    return lambda args: f'np.copyto({literal(args["dst"])}, {literal(args["sources"][0])}, casting="{casting}")'
+    return lambda args: f'np.copyto({literal(args["dst"])}, {source(args)}, casting="{casting}")'
 
 
 def _move(args: Arguments) -> str:
@@ -84,14 +96,12 @@ def _move(args: Arguments) -> str:
             return f"np.broadcast_to({array}, {literal(shape)})"
         case {"permute": axes}:
             return f"{array}.transpose({literal(axes)})"
-        case {"slice": ranges}:
-            return f"{array}[{', '.join(_slice(*entry) for entry in ranges)},]" if ranges else f"{array}[()]"
-    raise NotWritten("windows")
-
-
-def _slice(start: int, count: int, step: int) -> str:
-    stop = start + count * step
-    return f"{start}:{stop if stop >= 0 else ''}:{step}"
+        case {"slice": entries}:
+            return f"{array}{ranges(entries)}"
+        case {"window": windows} if all(step == dilation == 1 for _, _, step, dilation in windows):
+            sizes, axes = ([each[at] for each in windows] for at in (1, 0))
+            return f"np.lib.stride_tricks.sliding_window_view({array}, {sizes}, {tuple(axes)})"
+    raise NotWritten("windows with steps or dilation")
 
 
 def _dtyped(template: str) -> Any:
@@ -105,17 +115,6 @@ def _dtyped(template: str) -> Any:
     return text
 
 
-def _index(args: Arguments) -> str:
-    return f"{literal(args['array'])}[{', '.join(str(at) for at in args['index']) or '()'}]"
-
-
-def _contiguous(args: Arguments) -> str:
-    strides = [1]
-    for extent in reversed(args["shape"][1:]):
-        strides.insert(0, strides[0] * extent)
-    return f"({args['shape']}, {strides[: len(args['shape'])]}, 0)"
-
-
 SCRIPT: Final = Script(
     head=_HEAD,
     templates={
@@ -127,15 +126,15 @@ SCRIPT: Final = Script(
         "layout": lambda args: (
             f"({literal(args['shape'])}, {literal(args['strides'])}, {literal(args.get('offset', 0))})"
         ),
-        "layout.contiguous": _contiguous,
+        "layout.contiguous": contiguous,
         "array": _dtyped("placed({layout}, {dtype}, {buffer})"),
         "empty": _dtyped("np.zeros({shape}, {dtype})"),
         "host_array": _dtyped("np.zeros({shape}, {dtype})"),
         "from_values": _dtyped("np.array({values}, {dtype}).reshape({shape})"),
         "array.move": _move,
         "array.bitcast": _dtyped("{array}.view({dtype})"),
-        "array.get": _index,
-        "array.set": lambda args: f"{_index(args)} = {literal(args['value'])}",
+        "array.get": indexed,
+        "array.set": lambda args: f"{indexed(args)} = {literal(args['value'])}",
         "array.to_values": "{array}",
         "array.copy": "{array}.copy()",
         "transfer": 'np.copyto({dst}, {src}, casting="no")',
@@ -144,9 +143,7 @@ SCRIPT: Final = Script(
         **{name: _ufunc(function) for name, function in (_UNARY | _BINARY).items()},
         **{name: _reduction(name) for name in ("sum", "prod", "max", "min", "mean")},
         **{name: _place(name) for name in ("argmax", "argmin")},
-        "cumsum": lambda args: (
-            f"np.cumsum({literal(args['sources'][0])}, axis={args['axis']}, out={identifier(args['dst']['ref'])})"
-        ),
+        "cumsum": lambda args: f"np.cumsum({source(args)}, axis={args['axis']}, out={identifier(args['dst']['ref'])})",
         "copy": _copy("no"),
         "cast": _copy("unsafe"),
         "fill": "{dst}[...] = {value}",

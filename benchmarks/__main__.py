@@ -1,15 +1,16 @@
-"""``python -m benchmarks [WORD...]``: every row, or those whose name holds one of the words; fails no build."""
+"""``python -m benchmarks [WORD...]``: arrays; every row, or those whose name holds one of the words; fails no build."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import platform
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import arithmetic, casts, checking, contexts, copies, dispatch, memory, overlap
+from benchmarks import arithmetic, casts, checking, copies, dispatch, memory, overlap
 from benchmarks.measure import Row
+from benchmarks.pinning import loads, pin
+from benchmarks.showing import shown
 
 SECTIONS: dict[str, Callable[[], list[Row]]] = {
     "dispatch and views": dispatch.rows,
@@ -17,7 +18,6 @@ SECTIONS: dict[str, Callable[[], list[Row]]] = {
     "copies": copies.rows,
     "casts of 16 M": casts.rows,
     "kernels": arithmetic.rows,
-    "contexts": contexts.rows,
 }
 
 
@@ -28,9 +28,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--rounds", type=int, default=9, help="times each row is measured (default 9)")
     parser.add_argument("--threads", type=int, default=1, help="threads, and CPUs, for everybody (default 1)")
     options = parser.parse_args(arguments)
-    _pin(options.threads)
+    pin(options.threads, "benchmarks")
     machine = platform.processor() or platform.machine()
-    print(f"{machine}, Python {platform.python_version()}, threads: {options.threads}")
+    print(f"{machine}, Python {platform.python_version()}, threads: {options.threads}, {loads()}")
     reached = missed = 0
     for title, rows in SECTIONS.items():
         for line, verdict in _section(title, rows, options.words, options.rounds):
@@ -41,16 +41,6 @@ def main(arguments: list[str]) -> int:
         _others()
     print(f"\n{reached} bars reached, {missed} missed")
     return 0
-
-
-def _pin(threads: int) -> None:
-    """As many CPUs and threads for every library; libraries read the variables as they load, so start anew."""
-    wanted = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "COUNTERFOIL_THREADS"), str(threads))
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
-    if any(os.environ.get(name) != value for name, value in wanted.items()):
-        command = [sys.executable, "-m", "benchmarks", *sys.argv[1:]]
-        os.execve(sys.executable, command, {**os.environ, **wanted})
 
 
 def _section(
@@ -69,11 +59,11 @@ def _line(row: Row) -> str:
     ours, best, ratio, limit = row.timings["ours"], row.best_peer, row.ratio, row.limit
     assert best is not None and ratio is not None
     verdict = {True: "reached", False: "missed", None: ""}[_verdict(row)]
-    probe = _time(row.timings["probe"].seconds) if row.probe else ""
+    probe = shown(row.timings["probe"].seconds) if row.probe else ""
     cells = [
         row.name + (f" ({row.note})" if row.note else ""),
-        f"{_time(ours.seconds)} ± {ours.spread:.0%}",
-        f"{best} {_time(row.timings[best].seconds)}",
+        f"{shown(ours.seconds)} ± {ours.spread:.0%}",
+        f"{best} {shown(row.timings[best].seconds)}",
         f"{ratio:.2f}",
         "" if limit is None else f"{limit:.2f}",
         probe,
@@ -86,16 +76,8 @@ def _verdict(row: Row) -> bool | None:
     return None if row.limit is None or row.ratio is None else row.ratio <= row.limit
 
 
-def _time(seconds: float) -> str:
-    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= scale:
-            return f"{seconds / scale:.3g} {unit}"
-    return f"{seconds / 1e-9:.3g} ns"
-
-
 def _others() -> None:
-    print("\n### compiling, memory and checking\n")
-    print("\n".join(contexts.latencies()))
+    print("\n### memory and checking\n")
     grown = memory.growth_bytes()
     print(f"- memory over {memory.STEPS} steps after {memory.WARM_UP}: {grown / 2**20:.2f} MiB (bar 1 MiB)")
     print(f"- the reference replays {checking.replayed_per_second():.0f} commands a second (bar 5000)")

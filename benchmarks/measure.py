@@ -23,7 +23,8 @@ class Row:
     """One line of the table.
 
     ``ours`` and each of ``peers`` do the same work; ``probe`` is the hardware's limit for the same bytes and kind of
-    access. ``bar`` bounds ours / best peer, but never below 1.15 x probe; ``None`` where there is none to reach.
+    access. ``bar`` bounds ours / best peer, but never below 1.15 x probe; ``None`` where there is none to reach. Where
+    it is set ``against`` one peer, that peer stands for the best; without it there is no bar.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Row:
     bar: float | None
     probe: Work | None = None
     note: str = ""
+    against: str | None = None
     timings: dict[str, Timing] = field(default_factory=dict)
 
     def measure(self, rounds: int) -> None:
@@ -41,7 +43,9 @@ class Row:
 
     @property
     def best_peer(self) -> str | None:
-        """The fastest peer's name."""
+        """The name of the peer that the bar is set against, else of the fastest."""
+        if self.against in self.peers:
+            return self.against
         return min(self.peers, key=lambda name: self.timings[name].seconds, default=None)
 
     @property
@@ -54,7 +58,7 @@ class Row:
     def limit(self) -> float | None:
         """The bar as a ratio to the best peer, raised to 1.15 x probe where that is higher."""
         best = self.best_peer
-        if self.bar is None or best is None:
+        if self.bar is None or best is None or self.against not in (None, best):
             return None
         if self.probe is None:
             return self.bar

@@ -13,6 +13,10 @@ from benchmarks.peers import peer
 BATCH, INPUTS, HIDDEN, CLASSES = 64, 784, 128, 10
 RATE = 0.01
 
+BY_HAND = "numpy by hand"
+PEERS = (BY_HAND, "jax", "torch", "torch.compile")
+"""Everybody that ours is measured beside, where installed."""
+
 Arrays = Mapping[str, np.ndarray]
 Work = Callable[[], object]
 
@@ -95,6 +99,17 @@ class ByHand:
         for name, gradient in (("w1", self.g1), ("w2", self.g2), ("b1", self.dh.sum(0)), ("b2", z.sum(0))):
             np.multiply(gradient, np.float32(RATE), out=gradient)
             np.subtract(a[name], gradient, out=a[name])
+
+
+def peers(arrays: Arrays) -> dict[str, Work]:
+    """The step of each peer that is installed."""
+    found: dict[str, Work | None] = {
+        BY_HAND: ByHand(arrays).step,
+        "jax": jax_step(arrays),
+        "torch": torch_step(arrays),
+        "torch.compile": torch_step(arrays, compiled=True),
+    }
+    return {name: work for name, work in found.items() if work is not None}
 
 
 def jax_step(arrays: Arrays) -> Work | None:

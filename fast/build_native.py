@@ -9,7 +9,7 @@ so a build compiles only what changed, and a copy of the sources with one change
     python fast/build_native.py --core --output DIR                DIR/counterfoil_core.o, no Python, for C programs
 
 The environment gives the defaults: COUNTERFOIL_NATIVE_SOURCES, COUNTERFOIL_NATIVE_OUTPUT, COUNTERFOIL_SANITIZE,
-COUNTERFOIL_CFLAGS (added to the flags of the C core) and CC.
+COUNTERFOIL_CFLAGS (added to the flags of all C but what cffi generates) and CC.
 """
 
 import argparse
@@ -126,9 +126,14 @@ def core_objects(tools: Toolchain, sources: Path) -> list[Path]:
     files = sorted(sources.glob("*.c"))
     if not files:
         raise BuildError(f"no C sources in {sources}")
-    flags = [*CORE_FLAGS, *shlex.split(os.environ.get("COUNTERFOIL_CFLAGS", ""))]
+    flags = [*CORE_FLAGS, *asked_flags()]
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         return list(pool.map(lambda source: compile_object(tools, source, sources, flags), files))
+
+
+def asked_flags() -> list[str]:
+    """The flags that the environment adds."""
+    return shlex.split(os.environ.get("COUNTERFOIL_CFLAGS", ""))
 
 
 def surface(sources: Path) -> str:
@@ -164,7 +169,7 @@ def python_flags() -> list[str]:
 
 def python_objects(tools: Toolchain, sources: Path) -> list[Path]:
     """One object for each C file of sources/python: what is called from Python without cffi in between."""
-    flags = [*python_flags(), "-Wall", "-Wextra"]
+    flags = [*python_flags(), "-Wall", "-Wextra", *asked_flags()]
     return [compile_object(tools, source, sources, flags) for source in sorted((sources / "python").glob("*.c"))]
 
 

@@ -25,7 +25,7 @@ def set_tag(build_data: dict[str, Any]) -> None:
 
 
 class NativeBuildHook(BuildHookInterface[Any]):
-    """Builds the extension before the wheel is assembled; `version` is "editable" or "standard". Takes in fast/cuda."""
+    """Builds the extension before the wheel is assembled; `version` is "editable" or "standard". Takes in fast/cuda and schemas."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build, place the extension and set the tag; stops with the compiler's words when it refuses."""
@@ -41,5 +41,7 @@ class NativeBuildHook(BuildHookInterface[Any]):
             build_data["force_include"][str(built)] = f"counterfoil/{built.name}"
             traces = build_native.FAST.parent / "tests" / "traces"
             build_data["force_include"][str(traces)] = "counterfoil_oracles/targets/traces"
+            for schema in (build_native.FAST.parent / "docs").glob("counterfoil-*.schema.json"):
+                build_data["force_include"][str(schema)] = f"counterfoil_spec/schemas/{schema.name}"
             for source in (build_native.FAST / "cuda").glob("*.cu*"):
                 build_data["force_include"][str(source)] = f"counterfoil/cuda/source/{source.name}"

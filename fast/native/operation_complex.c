@@ -1,5 +1,6 @@
 /* Complex operations. A product's components are the exact ac - bd and ad + bc, each rounded once; where a factor is
  * not finite they are computed as written, in float64. Order is by real part, then imaginary part. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -22,8 +23,17 @@ static inline float float_determinant(float a, float b, float c, float d) {
     return p - p == 0 && q - q == 0 ? float_of_sum(p, q) : (float)(p + q);
 }
 
-/* Binary128 holds any product of two doubles exactly, its range being past them all; what the sum drops is exact. */
+/* Binary128 holds any product of two doubles exactly, its range being past them all; what the sum drops is exact.
+ * Its name is the compiler's: long double where that is binary128 (arm64), __float128 in clang on x86-64, where clang
+ * lacks the standard's name, else the standard's. */
+#if LDBL_MANT_DIG == 113
+typedef long double quad;
+#elif defined(__clang__)
+__extension__ typedef __float128 quad;
+#else
 __extension__ typedef _Float128 quad;
+#endif
+_Static_assert(sizeof(quad) == 16, "quad is binary128");
 
 static quad odd_quad(quad p, quad q) {
     quad sum = p + q, part = sum - p, dropped = (p - (sum - part)) + (q - part);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,7 +15,7 @@ from tests.programs.building import copy, spec, store
 import counterfoil.compile as fast
 from counterfoil.compile.source import source
 from counterfoil_spec.dtypes import Dtype, float32, float64, int32
-from counterfoil_spec.programs.assignments import Accumulate, Assignment, Constant, Fetch
+from counterfoil_spec.programs.assignments import Accumulate, Assignment, Constant, Fetch, Offsets
 from counterfoil_spec.programs.assignments import Sequence as Code
 from counterfoil_spec.programs.nodes import Intent, Node
 
@@ -132,6 +133,37 @@ def test_extremes_of_long_rows_keep_nan_and_the_sign_of_zero() -> None:
     buffers, _ = computed(body, {x: values})
     assert np.isnan(buffers[high][0]) and np.isnan(buffers[low][0])
     assert not np.signbit(buffers[high][1:]).any() and np.signbit(buffers[low][1:]).all()
+
+
+@pytest.mark.parametrize("dtype", [float32, float64])
+@settings(max_examples=30, deadline=None)
+@given(st.data())
+def test_extremes_of_any_floats(dtype: Dtype, data: st.DataObject) -> None:
+    """Of 37 floats, NaN of either sign, infinities and subnormal ones among them, and one there before: the bits of
+    the most and of the least, and NaN where one is NaN."""
+    floats = st.floats(width=32 if dtype is float32 else 64, allow_nan=True)
+    drawn = data.draw(st.lists(floats, min_size=38, max_size=38))
+    x, high, low = bound("x", (37,), dtype), bound("high", (), dtype), bound("low", (), dtype)
+    body = [spec("j->", node, x, accumulator=name, initialize=False) for node, name in ((high, "max"), (low, "min"))]
+    values = np.array(drawn, dtype.name)
+    buffers, _ = computed(body, {x: values[1:], high: values[0], low: values[0]})
+    ordered = sorted(values.tolist(), key=lambda value: (value, math.copysign(1, value)))
+    if np.isnan(values).any():
+        assert np.isnan(buffers[high]).all() and np.isnan(buffers[low]).all()
+    else:
+        assert buffers[high].tobytes() == np.array(ordered[-1:], dtype.name).tobytes()
+        assert buffers[low].tobytes() == np.array(ordered[:1], dtype.name).tobytes()
+
+
+@pytest.mark.parametrize("dtype", [float32, float64])
+def test_an_index_taken_from_zero_is_no_negation(dtype: Dtype) -> None:
+    """0 - i of a position i is +0 at position 0, where -i would be -0."""
+    zeros, places, y = (Node(label, (40,), dtype) for label in ("zeros", "places", "y"))
+    y.require(Intent.ON_DEVICE)
+    body: list[Assignment] = [Fetch(zeros, Constant(0.0)), Fetch(places, Offsets()), store(y, "sub", zeros, places)]
+    buffers, _ = computed(body, {})
+    assert list(buffers) == [y]
+    assert buffers[y].tobytes() == (np.zeros(40, dtype.name) - np.arange(40, dtype=dtype.name)).tobytes()
 
 
 def test_convolutions_with_strides_and_margins() -> None:

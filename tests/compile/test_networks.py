@@ -14,7 +14,7 @@ from tests.compile.running import buffer, run
 import counterfoil.compile as fast
 import counterfoil_spec.tensors as tensor
 from counterfoil.compile.source import source
-from counterfoil.compile.toolchain import FLAGS, find_compiler
+from counterfoil.compile.toolchain import find_compiler
 from counterfoil_spec.dtypes import float64
 from counterfoil_spec.programs.assignments import Code
 from counterfoil_spec.tensors.tensor import Tensor
@@ -59,7 +59,7 @@ def test_networks_compile_without_a_warning(made: Callable[[], Code], tmp_path: 
     assert compiler is not None
     text = tmp_path / "step.c"
     text.write_text(source([plan.lowered], plan.arguments, plan.symbols))
-    flags = [flag for flag in FLAGS if flag != "-w"]
+    flags = [flag for flag in compiler.flags if flag != "-w"]
     line = [*compiler.command, *flags, "-O2", "-Wall", "-Wextra", "-Werror", "-c", str(text), "-o", str(tmp_path / "o")]
     assert subprocess.run(line, capture_output=True, text=True, check=False).stderr == ""
 

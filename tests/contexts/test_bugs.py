@@ -1,4 +1,7 @@
-"""Bugs reported of the system the rules come from, by number: each scenario, and the right behaviour."""
+"""Bugs reported of the system the rules come from, by number: each scenario, and the right behaviour.
+
+Those that belong to a subject with a file of its own are in that file, as ``test_bug_NUMBER_...``.
+"""
 
 from __future__ import annotations
 

@@ -107,8 +107,8 @@ def test_what_the_machine_lacks(cf: Any, name: str) -> None:
             getattr(cf.Context, name)()
 
 
-def test_only_unavailability_moves_on(cf: Any) -> None:
-    """A broken driver, an interrupt and a wrong assertion are no reason to take another backend (context:29)."""
+def test_bug_33_only_unavailability_moves_on(cf: Any) -> None:
+    """A broken driver, an interrupt and a wrong assertion are no reason to take another backend (536; context:29)."""
     with pytest.raises(cf.BackendUnavailable) as caught:
         cf.Context.hip()
     assert cf.advances_to_next_backend(caught.value)

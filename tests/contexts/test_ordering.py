@@ -167,8 +167,8 @@ def test_b76_range_errors_name_the_dtype(cf: Any, root: Any, dtype: str, value: 
         assert dtype in str(caught)
 
 
-def test_an_upload_right_after_an_initialization(cf: Any) -> None:
-    """On a device that works on its own a queued write does not land on a later upload (bug 18)."""
+def test_bug_18_an_upload_right_after_an_initialization(cf: Any) -> None:
+    """On a device that works on its own a queued write does not land on a later upload."""
     for _ in range(10):
         x, y = stored("x", (128,)), stored("y", (128,))
         comps = [program("init", number(x, 1), embedded=[x]), program("use", add(y, "identity", x), embedded=[y])]
@@ -177,8 +177,8 @@ def test_an_upload_right_after_an_initialization(cf: Any) -> None:
         assert context.get_value(y, (127,)) == 5.0
 
 
-def test_back_to_back_routines_do_not_overlap(cf: Any) -> None:
-    """A routine follows the one before that writes what it reads (bug 20)."""
+def test_bug_20_back_to_back_routines_do_not_overlap(cf: Any) -> None:
+    """A routine follows the one before that writes what it reads."""
     x, y = stored("x", (256,)), stored("y", (256,))
     comps = [program("grow", put(y, "add", x, x)), program("back", put(x, "identity", y))]
     fed = cf.Context.cpu(threads=2).set_values(x, [1] * 256).set_values(y, [0] * 256)

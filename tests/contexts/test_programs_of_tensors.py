@@ -32,8 +32,8 @@ def test_zero_grads_embeds_what_it_zeroes(cf: Any) -> None:
         assert set(y.diff.zero_grads.embedded) == set(y.diff.zero_grads.zeroes) == written
 
 
-def test_a_frozen_parameter_is_left_alone(cf: Any, root: Any) -> None:
-    """Weight decay moves trained parameters alone; one behind stop_gradient keeps its bits."""
+def test_bug_7_a_frozen_parameter_is_left_alone(cf: Any, root: Any) -> None:
+    """Weight decay moves trained parameters alone; one behind stop_gradient keeps its bits (673)."""
     with cf.tensor.Session():
         t = cf.tensor
         w, frozen = t.param("w", ()), t.param("frozen", ())
@@ -109,8 +109,8 @@ def test_a_step_in_routines_or_in_one(cf: Any, root: Any) -> None:
     assert results[0] == results[1] == [0.25, 2.0]
 
 
-def test_every_gradient_array_is_there(cf: Any, root: Any) -> None:
-    """A gradient update allocates the gradients it writes: nothing is lacking (issue 226)."""
+def test_bug_2_every_gradient_array_is_there(cf: Any, root: Any) -> None:
+    """A gradient update allocates the gradients it writes: nothing is lacking (#226)."""
     with cf.tensor.Session():
         t = cf.tensor
         w, b = t.param("w", ()), t.param("b", ())
@@ -128,8 +128,8 @@ def test_a_parameter_that_is_missing(cf: Any, root: Any) -> None:
         assert refusal(lambda: root.compile(comp)).subjects["nodes"] == ["w"]
 
 
-def test_a_composite_initialization_leaks_no_gradient(cf: Any, root: Any) -> None:
-    """A parameter initialized by an expression of another owns one fresh gradient, and only that (bug 5)."""
+def test_bug_5_a_composite_initialization_leaks_no_gradient(cf: Any, root: Any) -> None:
+    """A parameter initialized by an expression of another owns one fresh gradient, and only that."""
     with cf.tensor.Session():
         t = cf.tensor
         w = t.param("w", (2,), init=t.literal([1.0, 2.0]) * 3)

@@ -228,8 +228,8 @@ def test_a_compile_that_fails_frees_its_pools(cf: Any, root: Any, seam: str) -> 
     assert (live_pools(cf), root.ledger_records) == before
 
 
-def test_an_upload_that_fails_frees_its_pool(cf: Any, root: Any) -> None:
-    """A failed upload to a fresh node frees it; a failed overwrite keeps buffer and value."""
+def test_bug_23_an_upload_that_fails_frees_its_pool(cf: Any, root: Any) -> None:
+    """A failed upload to a fresh node frees it; a failed overwrite keeps buffer and value (571)."""
     x = stored("x")
     before = live_pools(cf)
     for seam in ("transfer-pool-allocated", "from-host-before-copy", "from-host-before-await"):

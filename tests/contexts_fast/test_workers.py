@@ -25,7 +25,7 @@ def sums(context: cf.Context) -> tuple[cf.Context, cf.Routine, cf.Symbol, cf.Nod
 
 
 @pytest.mark.parametrize("ordinal", [0, 1])
-def test_bindings_are_captured_at_the_dispatch(ordinal: int) -> None:
+def test_bug_19_bindings_are_captured_at_the_dispatch(ordinal: int) -> None:
     """64 dispatches with the symbol set anew in between, without a sync: the sums of i and of i squared."""
     context, routine, symbol, first, second = sums(cf.Context.cpu(threads=2, ordinal=ordinal))
     for i in range(64):

@@ -106,6 +106,19 @@ def test_no_flag_may_change_a_float(builder: ModuleType) -> None:
     assert not [flag for flag in flags if "fast" in flag or "unsafe" in flag or flag.startswith("-march")]
 
 
+def test_the_wheel_has_the_published_schemas(builder: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The protocol's and the vectors', as docs/ has them."""
+    hook = import_module("hatch_build")
+    monkeypatch.setattr(hook.build_native, "build_extension", lambda *_: Path("_native.so"))
+    taken: dict[str, dict[str, str]] = {"force_include": {}}
+    hook.NativeBuildHook.initialize(object(), "standard", taken)
+    schemas = {source: place for source, place in taken["force_include"].items() if place.endswith(".schema.json")}
+    assert {place: Path(source) for source, place in schemas.items()} == {
+        f"counterfoil_spec/schemas/counterfoil-{name}-1.schema.json": ROOT / f"docs/counterfoil-{name}-1.schema.json"
+        for name in ("protocol", "vectors")
+    }
+
+
 def test_the_wheel_is_tagged_for_this_platform(builder: ModuleType) -> None:
     """The wheel's tag is abi3 from Python 3.11 on, and pip accepts it on the machine that built it."""
     build_data: dict[str, object] = {}

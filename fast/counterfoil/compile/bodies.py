@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from counterfoil.compile.emit import Function
@@ -13,11 +13,18 @@ from counterfoil.compile.nests import Loops, Nest
 from counterfoil.compile.products import product_of, write_product
 from counterfoil.compile.schedule import collapsed
 from counterfoil.compile.sharing import close_loops, open_loops
+from counterfoil_spec.dtypes import float32, float64, int32, int64
 from counterfoil_spec.programs.loops import Apply, Loop, Number, Scalar, Store
 from counterfoil_spec.programs.loops import statements as all_statements
 
 WORTH_VECTORS: Final = 16
 """A shorter sum is added up one term after the other."""
+
+RANKED: Final = ("max", "min")
+"""Accumulators that search for an extreme."""
+
+RANKS: Final = {float32: int32, float64: int64}
+"""The dtype of floats' ranks (``prelude``)."""
 
 HOT_POINTS: Final = 1024
 """Loops over fewer points are left to the compiler's own judgement, which is quick."""
@@ -82,29 +89,51 @@ def _write_sum(function: Function, nest: Nest) -> None:
     open_loops(function, outer, nest.points if _is_shareable(outer, [nest]) else 0, False)
     dtype, node, index = nest.node.dtype, nest.node, nest.store.index
     start = function.element(node, index, True) if nest.start is None else number(nest.start, dtype)
-    function.line(f"{CTYPES[dtype]} r = {start};")
+    vectors = is_float(dtype) and inner[-1][1] >= WORTH_VECTORS and not _has_loops([nest])
+    running = _running(function, nest, vectors)
+    function.line(running.opened.format(start))
     for iterator, extent in inner[:-1]:
         function.loop(iterator, extent)
-    assert nest.accumulator is not None
-    if is_float(dtype) and inner[-1][1] >= WORTH_VECTORS and not _has_loops([nest]):
-        function.line(f"#pragma omp simd reduction({_reduction(function, nest)}:r)")
+    if vectors:
+        function.line(f"#pragma omp simd reduction({running.reduction}:r)")
     function.loop(*inner[-1])
-    term = function.value(nest.term, dtype)
-    function.line(f"r = {function.operators.applied(nest.accumulator, ('r', term), dtype)};")
+    function.line(f"r = {running.step(function.value(nest.term, dtype))};")
     close_loops(function, len(inner))
-    function.line(f"{function.element(node, index, True)} = r;")
+    function.line(f"{function.element(node, index, True)} = {running.result};")
     close_loops(function, len(outer))
 
 
-def _reduction(function: Function, nest: Nest) -> str:
-    """What OpenMP calls the accumulator; partial results of differences are added up."""
+@dataclass(frozen=True)
+class _Running:
+    """What is kept in the register r while terms arrive: its declaration (of ``{}``, what it starts from), what OpenMP
+    calls the way partial results are joined, what a term makes of it, and the element that it stands for."""
+
+    opened: str
+    reduction: str
+    step: Callable[[str], str]
+    result: str
+
+
+def _running(function: Function, nest: Nest, vectors: bool) -> _Running:
+    """The sum itself; of extremes in vector code, its rank. Partial results of differences are added up."""
+    operators, operator, dtype = function.operators, nest.accumulator, nest.node.dtype
+    assert operator is not None
+    if vectors and operator in RANKED:
+        whole = RANKS[dtype]
+        opened = f"{CTYPES[whole]} r = {operators.rank(operator, '{}', dtype)};"
+        return _Running(
+            opened,
+            operator,
+            lambda term: operators.applied(operator, ("r", operators.rank(operator, term, dtype)), whole),
+            f"cf_ranked_{SUFFIX[dtype]}(r)",
+        )
     signs = {"add": "+", "sub": "+", "mul": "*"}
-    assert nest.accumulator is not None
-    if nest.accumulator in signs:
-        return signs[nest.accumulator]
-    suffix = SUFFIX[nest.node.dtype]
-    function.operators.used |= {f"{nest.accumulator}_{suffix}", f"reduce_{nest.accumulator}_{suffix}"}
-    return f"cf_{nest.accumulator}_{suffix}"
+    return _Running(
+        f"{CTYPES[dtype]} r = {{}};",
+        signs.get(operator, ""),
+        lambda term: operators.applied(operator, ("r", term), dtype),
+        "r",
+    )
 
 
 def _trailing(nest: Nest) -> int:

@@ -14,10 +14,11 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from counterfoil.compile.toolchain import FLAGS, QUICKER, Compiler
+from counterfoil.compile.toolchain import Compiler
 
 FOLDER_VARIABLE: Final = "COUNTERFOIL_CACHE"
 """Environment variable: the folder of the cache."""
@@ -41,20 +42,27 @@ def folder() -> Path:
     """Where entries lie: COUNTERFOIL_CACHE, else counterfoil in XDG_CACHE_HOME, else ~/.cache/counterfoil."""
     named = os.environ.get(FOLDER_VARIABLE)
     if named:
-        return Path(named)
+        return _path(named)
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "counterfoil"
+    return _path(base or os.path.expanduser("~/.cache"), "counterfoil")
+
+
+@lru_cache(maxsize=512)
+def _path(*parts: str) -> Path:
+    """A path, kept: a new one each time would enter its parts into the interpreter's table of strings, which grows with
+    those that come and go."""
+    return Path(*parts)
 
 
 def digest(source: str, compiler: Compiler, level: str) -> str:
     """What an entry is called."""
-    facts = "\0".join([source, compiler.identity, *compiler.command, level, *FLAGS, *QUICKER])
+    facts = "\0".join([source, compiler.identity, *compiler.command, level, *compiler.flags])
     return hashlib.sha256(facts.encode()).hexdigest()
 
 
 def entry_path(name: str, suffix: str = LIBRARY) -> Path:
     """The file of an entry."""
-    return folder() / f"{name}{suffix}"
+    return _path(str(folder()), f"{name}{suffix}")
 
 
 def find(name: str, suffix: str = LIBRARY) -> Path | None:

@@ -91,6 +91,11 @@ class Operators:
                 return self._called("idiv", (number(1, dtype), arguments[0]), dtype)
         raise AssertionError(f"{operator} is no operator of {dtype.name}")
 
+    def rank(self, operator: str, argument: str, dtype: Dtype) -> str:
+        """The integer by which a float is found that is the most or the least of many."""
+        self.used.add(helper("rank", dtype))
+        return self._called(f"rank_{operator}", (argument,), dtype)
+
     def _called(self, name: str, arguments: tuple[str, ...], dtype: Dtype) -> str:
         return f"{self._helper(name, dtype)}({', '.join(arguments)})"
 

@@ -32,8 +32,8 @@ typedef struct cf_services {
 """What every source begins with; cf_services is the declaration in fast/native/dispatch.h."""
 
 _WORDS: Final = {
-    float32: {"T": "float", "S": "f32"},
-    float64: {"T": "double", "S": "f64"},
+    float32: {"T": "float", "S": "f32", "I": "i32", "MOST": "0x7fffffff"},
+    float64: {"T": "double", "S": "f64", "I": "i64", "MOST": "0x7fffffffffffffffLL"},
     int32: {"T": "i32", "U": "u32", "S": "i32", "LIMIT": "0x1p31", "MOST": "0x7fffffff"},
     int64: {"T": "i64", "U": "u64", "S": "i64", "LIMIT": "0x1p63", "MOST": "0x7fffffffffffffffLL"},
 }
@@ -65,14 +65,24 @@ INLINE T cf_saturate_S(double x) {
     "satur01": "INLINE T cf_satur01_S(T x) { return x > 0 ? x < 1 ? x : 1 : 0; }",
     "relu_gate": "INLINE T cf_relu_gate_S(T x, T y) { return x > 0 ? y : 0; }",
     "satur01_gate": "INLINE T cf_satur01_gate_S(T x, T y) { return x > 0 && x < 1 ? y : 0; }",
-    "reduce_max": """\
-#pragma omp declare reduction(cf_max_S:T:omp_out = cf_max_S(omp_out, omp_in)) initializer(omp_priv = -__builtin_inf())
-""",
-    "reduce_min": """\
-#pragma omp declare reduction(cf_min_S:T:omp_out = cf_min_S(omp_out, omp_in)) initializer(omp_priv = __builtin_inf())
-""",
+    "rank": """\
+/* An integer for each float but NaN, in the order of floats, -0 below 0; and the float back. */
+INLINE I cf_rank_S(T x) { I k; __builtin_memcpy(&k, &x, sizeof k); return k ^ (k >> (8 * (int)sizeof k - 1) & MOST); }
+INLINE T cf_ranked_S(I k) {
+    k ^= k >> (8 * (int)sizeof k - 1) & MOST;
+    T x;
+    __builtin_memcpy(&x, &k, sizeof x);
+    return x;
 }
-"""Helpers for several dtypes: T is the type, U its unsigned twin, S the suffix of names."""
+""",
+    "rank_max": "INLINE I cf_rank_max_S(T x) { return x != x ? MOST : cf_rank_S(x); }",
+    "rank_min": "INLINE I cf_rank_min_S(T x) { return x != x ? -MOST - 1 : cf_rank_S(x); }",
+}
+"""Helpers for several dtypes: T is the type, U its unsigned twin, I a float's integer twin, S the suffix of names.
+
+The most and the least of many floats are found among ranks: compilers make vector code of integers' extremes, and none
+of what NaN and the zeros ask for. A rank past all others, which is some NaN's, stands for NaN.
+"""
 
 _BITS: Final = """\
 INLINE double cf_of_bits(u64 bits) { double x; __builtin_memcpy(&x, &bits, 8); return x; }
@@ -196,4 +206,4 @@ def _want(name: str, wanted: set[str]) -> None:
 
 def _spelled(text: str, dtype: Dtype) -> str:
     words = _WORDS[dtype]
-    return re.sub(r"\b((?:cf|CF)_\w+_)?([TUS]|LIMIT|MOST)\b", lambda found: (found[1] or "") + words[found[2]], text)
+    return re.sub(r"\b((?:cf|CF)_\w+_)?([TUIS]|LIMIT|MOST)\b", lambda found: (found[1] or "") + words[found[2]], text)

@@ -15,18 +15,23 @@ from pathlib import Path
 from typing import Final
 
 FLAGS: Final = (
-    "-std=c11", "-march=native", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math", "-frounding-math",
-    "-ffp-contract=off", "-fopenmp-simd", "-w",
+    "-std=c11", "-march=native", "-fPIC", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off",
+    "-fopenmp-simd", "-w",
 )  # fmt: skip
-"""Flags of every compile. None lets the compiler reassociate, contract or flush; errno and traps are not looked at.
-Without -frounding-math gcc makes ``0 - (float)i`` of an integer i the negation, which gives -0 for 0."""
+"""Flags of every compile. None lets the compiler reassociate, contract or flush; errno and traps are not looked at."""
 
-QUICKER: Final = (
+GCC: Final = (
+    "-frounding-math",
     "-fno-gcse", "-fno-tree-pre", "-fno-schedule-insns2", "-fno-tree-slp-vectorize",
     "-fno-tree-loop-distribute-patterns", "-fno-expensive-optimizations", "-fno-tree-dominator-opts",
     "-fno-rerun-cse-after-loop", "-fno-code-hoisting", "-fno-thread-jumps", "-fira-region=one",
 )  # fmt: skip
-"""Flags for gcc alone: passes that take time and find nothing in code like ours."""
+"""Flags for gcc alone. Without -frounding-math it makes ``0 - (float)i`` of an integer i the negation, which gives -0
+for 0. The others leave out passes that take time and find nothing in code like ours."""
+
+CLANG: Final = ("-fbracket-depth=100000",)
+"""Flags for clang alone: expressions nest as deep as programs do. It keeps ``0 - (float)i`` a subtraction by itself,
+and with -frounding-math it would make no vector code of floats at all."""
 
 LEVEL_VARIABLE: Final = "COUNTERFOIL_CC_LEVEL"
 """Environment variable: another optimisation level (-O1 for comparing what the optimiser does)."""
@@ -43,10 +48,14 @@ class Compiler:
     command: tuple[str, ...]
     identity: str
 
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What every source of ours is compiled with, by this compiler."""
+        return FLAGS + (CLANG if _is_clang(self.command) else GCC)
+
     def line(self, source: Path, library: Path, level: str) -> list[str]:
         """The command line that makes a shared library of a source."""
-        more = ("-fbracket-depth=100000",) if _is_clang(self.command) else QUICKER
-        return [*self.command, level, *FLAGS, *more, str(source), "-o", str(library), "-lm"]
+        return [*self.command, level, *self.flags, "-shared", str(source), "-o", str(library), "-lm"]
 
     def build(self, source: Path, library: Path, level: str) -> None:
         """Compile; raises CompilerFailed with the command and what it said."""
@@ -86,9 +95,10 @@ def _candidates(named: str) -> Iterator[list[str]]:
 
 @lru_cache(maxsize=16)
 def _is_clang(command: tuple[str, ...]) -> bool:
-    """What the compiler says it is; one whose file is called gcc and a version is believed without asking."""
-    if re.search(r"gcc-[0-9.]+$", os.path.realpath(command[0])):
-        return False
+    """What the compiler says it is; a file called gcc and a version, or clang, is believed without asking."""
+    named = re.search(r"(gcc-[0-9.]+|clang(-[0-9.]+)?)$", os.path.realpath(command[0]))
+    if named is not None:
+        return named[0].startswith("clang")
     done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
     return "clang" in done.stdout
 

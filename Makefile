@@ -14,7 +14,7 @@ BUILD := $(BIN)/python fast/build_native.py
 SAY := @printf '== %s\n'
 
 .DEFAULT_GOAL := help
-.PHONY: help venv native run test lint pytest exhaustive mutants soak bench sanitize tsan arm64 clean
+.PHONY: help venv native run test lint pytest test-long exhaustive histories mutants soak bench sanitize tsan clang arm64 clean
 .PHONY: docs targets-venv test-targets cuda-venv emulated-driver test-cuda test-cuda-asan cuda-resources
 .PHONY: gpu-python test-gpu bench-gpu
 
@@ -61,13 +61,22 @@ lint: native
 
 pytest: native
 	$(SAY) 'pytest'
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m 'not long'
 
 # --- longer checks ---------------------------------------------------------------------------------------------------
+
+test-long: native
+	$(SAY) 'test-long: the tests that take long, each with a shorter sibling in make test'
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m long
 
 exhaustive: native
 	$(SAY) 'exhaustive: every float32 through every narrow store'
 	@$(BIN)/counterfoil exhaustive
+
+histories: native
+	$(SAY) 'histories: every history of five commands over contexts, and the gradient rules on lineages of four routines'
+	@$(BIN)/counterfoil exhaust --contexts
+	@$(BIN)/counterfoil histories --long
 
 mutants: native
 	$(SAY) 'mutants: the planted defects, and how long the machine takes to find each'
@@ -80,6 +89,7 @@ soak: native
 bench: native
 	$(SAY) 'bench: ours against the peers, as ratios'
 	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks.contexts
 
 # The Python files beside a sanitized extension, ahead of the installed ones on the path.
 SANITIZED := build/sanitize
@@ -103,6 +113,19 @@ tsan: native
 	@set -e; for source in $(C_TESTS); do program=build/tsan/$$(basename $$source .c); \
 		$(CC) $(C_FLAGS) -fsanitize=thread $$source build/tsan/counterfoil_core.o -o $$program -lm; \
 		TSAN_OPTIONS=halt_on_error=1 $$program; done
+
+# The core and emitted code by another compiler, apart from the installed ones.
+CLANG ?= clang
+BY_CLANG := build/clang
+CLANG_TESTS ?= tests/compile tests/contexts_fast tests/native \
+	$(addprefix tests/kernels/test_,battery.py casts.py drawn.py function_bounds.py)
+
+clang: native
+	$(SAY) 'clang: the C core without a warning, the code that contexts emit, and what both compute'
+	@command -v $(CLANG) > /dev/null || { echo 'make clang needs $(CLANG) (Debian: apt-get install clang)' >&2; exit 1; }
+	@rm -rf $(BY_CLANG) && mkdir -p $(BY_CLANG) && cp -R fast/counterfoil $(BY_CLANG)/ && rm -f $(BY_CLANG)/counterfoil/_native*.so
+	@CC='$(CLANG)' COUNTERFOIL_CFLAGS=-Werror $(BUILD) --output $(BY_CLANG)/counterfoil > /dev/null
+	@CC='$(CLANG)' PYTHONPATH=$(BY_CLANG) $(BIN)/python -m pytest -q -n auto --dist worksteal $(CLANG_TESTS)
 
 ARM64_CC ?= aarch64-linux-gnu-gcc
 
@@ -132,11 +155,13 @@ targets-venv: native
 	$(SAY) 'virtual environment in $(TARGETS_VENV), with PyTorch and JAX'
 	@test -x $(TARGETS_VENV)/bin/pip || $(PYTHON) -m venv $(TARGETS_VENV)
 	@$(TARGETS_VENV)/bin/python -m pip -qq --disable-pip-version-check install $(TORCH)
-	@$(TARGETS_VENV)/bin/python -m pip -qq --disable-pip-version-check install jax==0.10.2 --editable '.[check,dev]'
+	@$(TARGETS_VENV)/bin/python -m pip -qq --disable-pip-version-check install jax==0.10.2 numpy==2.4.6 --editable '.[check,dev]'
 
 test-targets: targets-venv
 	$(SAY) 'test-targets: NumPy, PyTorch and JAX as targets'
-	@$(TARGETS_VENV)/bin/python -m pytest -q tests/targets/test_libraries.py
+	@COUNTERFOIL_LIBRARIES=required $(TARGETS_VENV)/bin/python -m pytest -q tests/targets/test_libraries.py
+	$(SAY) 'opinions: JAX on gradients'
+	@$(TARGETS_VENV)/bin/counterfoil opinions jax
 
 # --- CUDA ------------------------------------------------------------------------------------------------------------
 
@@ -151,7 +176,7 @@ $(CUDA_READY): pyproject.toml tools/pycuda_wheel.py
 	$(SAY) 'PyCUDA, built once (3 to 6 minutes), in $(CUDA_VENV)'
 	@test -x $(CUDA_BIN)/pip || $(PYTHON) -m venv $(CUDA_VENV)
 	@set -e; wheel=$$($(CUDA_BIN)/python tools/pycuda_wheel.py); \
-		$(CUDA_BIN)/python -m pip -qq --disable-pip-version-check install "$$wheel" --editable '.[check,dev,cuda]'
+		$(CUDA_BIN)/python -m pip -qq --disable-pip-version-check install "$$wheel" --editable '.[check,dev,cuda,distributed]'
 	@touch $(CUDA_READY)
 
 emulated-driver: native

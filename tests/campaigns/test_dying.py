@@ -39,6 +39,7 @@ def test_a_unit_whose_worker_was_killed_is_tried_again(
     assert "NO VERDICT" not in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_a_unit_that_ends_its_workers_has_no_verdict(
     mortal: str, campaign: Arguments, deaths: Callable[[], int], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -50,6 +51,7 @@ def test_a_unit_that_ends_its_workers_has_no_verdict(
     assert deaths() in (1, 2)  # Dask itself ends a worker that starts too slowly
 
 
+@pytest.mark.long
 def test_a_worker_killed_for_the_memory_it_took_has_no_verdict(
     campaign: Arguments, deaths: Callable[[], int], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -91,6 +93,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.long
 def test_a_campaign_goes_on_after_its_scheduler_was_killed(
     scheduler: str, campaign: Arguments, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

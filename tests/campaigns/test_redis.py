@@ -58,6 +58,7 @@ def two_workers(deaths_here: Path) -> Iterator[str]:
         yield client.scheduler.address
 
 
+@pytest.mark.long
 def test_a_campaign_in_redis_goes_on_after_a_worker_was_killed(
     address: str, two_workers: str, deaths: Callable[[], int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

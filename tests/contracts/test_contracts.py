@@ -52,7 +52,12 @@ def check(name: str) -> dict[str, str]:
     return {function: words[0] for function, words in verdicts.items()}
 
 
-@pytest.mark.parametrize("name", CONTRACTS)
+LONG = ("layouts", "placement")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if name in LONG else ()) for name in CONTRACTS]
+)
 def test_the_reference_keeps_its_contracts(name: str) -> None:
     """No contract has a counterexample, and each is confirmed on every path but those that may stay open."""
     verdicts = check(name)

@@ -10,6 +10,7 @@ from hypothesis.stateful import run_state_machine_as_test
 import counterfoil
 import counterfoil_reference
 from counterfoil_oracles.collecting import settle_imports
+from counterfoil_oracles.holdings import SEAMS
 from counterfoil_oracles.machines.contexts.machine import context_program
 from counterfoil_oracles.machines.contexts.plans.stories import STORIES
 from counterfoil_oracles.machines.contexts.stateful import ContextMachine
@@ -56,6 +57,12 @@ def test_runs_and_compiles_are_accepted_often_enough(tally: Tally) -> None:
 def test_every_required_history_occurs_accepted(tally: Tally, story: str) -> None:
     """The run holds each required history, accepted from end to end."""
     assert tally.told[story] > 0
+
+
+@pytest.mark.parametrize("seam", SEAMS)
+def test_every_seam_fails(tally: Tally, seam: str) -> None:
+    """A failure is injected at each seam and passed on by the operation, alike in both halves."""
+    assert tally.failed[seam] > 0
 
 
 def test_the_halves_agree_under_hypothesis(tmp_path: Path) -> None:

@@ -6,7 +6,10 @@ import counterfoil
 import counterfoil_reference
 from counterfoil_oracles import exhaust
 
+SEQUENCES_OF_THREE = 4_000
 
+
+@pytest.mark.long
 def test_every_short_program_agrees(capsys: pytest.CaptureFixture[str]) -> None:
     """The halves part in no sequence of four commands out of 24, modulo renaming; there are tens of thousands."""
     result = exhaust.walk(counterfoil_reference, counterfoil)
@@ -14,6 +17,13 @@ def test_every_short_program_agrees(capsys: pytest.CaptureFixture[str]) -> None:
         print(f"\n{result.sequences} sequences in {result.executions} executions")
     assert result.divergence is None, result.divergence
     assert result.sequences >= exhaust.LEAST_SEQUENCES
+
+
+def test_every_program_of_three_agrees() -> None:
+    """The same of three commands."""
+    result = exhaust.walk(counterfoil_reference, counterfoil, 3)
+    assert result.divergence is None, result.divergence
+    assert result.sequences >= SEQUENCES_OF_THREE
 
 
 def test_there_are_enough_commands_and_memories() -> None:

@@ -1,5 +1,7 @@
 """Exhaustive small scope over contexts: every short history of one gradient program, on both halves."""
 
+from collections import Counter
+
 import pytest
 
 import counterfoil
@@ -7,19 +9,8 @@ import counterfoil_reference
 from counterfoil_oracles import exhaust_contexts
 from counterfoil_spec.commands import Command
 
-RULES = {
-    "compile/owned-twice",
-    "gradients/accumulated-elsewhere",
-    "gradients/propagated-earlier",
-    "observability/needs-context",
-    "release/dead-ancestor",
-    "release/dead-handle",
-    "run/dependencies",
-    "run/fragment-not-owned",
-    "run/unknown-routine",
-    "run/unwritten-inputs",
-}
-"""What histories of three commands can be refused by."""
+DEEPER = {"gradients/without-reset", "run/compile-context-released", "run/rollback-overtaken"}
+"""What histories of three commands cannot be refused by."""
 
 
 def test_every_short_history_agrees(capsys: pytest.CaptureFixture[str]) -> None:
@@ -32,7 +23,20 @@ def test_every_short_history_agrees(capsys: pytest.CaptureFixture[str]) -> None:
     actions = {command.do for command in exhaust_contexts.letters(exhaust_contexts.State(routines=("v0.routine",)))}
     assert actions == set(+result.accepted)
     assert actions - {"context.release"} == set(+result.refused)
-    assert set(result.rules) == RULES
+    assert actions == set(exhaust_contexts.ACTIONS)
+    assert set(result.rules) == set(exhaust_contexts.RULES) - DEEPER
+    few = f"{result.histories} histories, under {exhaust_contexts.LEAST_HISTORIES}"
+    assert set(result.shortfalls()) == {few, *(f"{rule}: refused nothing" for rule in DEEPER)}
+
+
+def test_a_walk_that_met_nothing_falls_short_of_everything() -> None:
+    """Each action and each rule is asked for, and a rule that is not expected is told."""
+    empty = exhaust_contexts.Walk(rules=Counter({"compile/unnamed": 1}))
+    told = set(empty.shortfalls())
+    assert {f"{action}: never accepted" for action in exhaust_contexts.ACTIONS} < told
+    assert {f"{action}: never refused" for action in exhaust_contexts.ACTIONS if action != "context.release"} < told
+    assert {f"{rule}: refused nothing" for rule in exhaust_contexts.RULES} < told
+    assert "compile/unnamed: refused a history, and is not expected to" in told
 
 
 def test_the_walk_notices_where_the_halves_part(monkeypatch: pytest.MonkeyPatch) -> None:

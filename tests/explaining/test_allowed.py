@@ -59,7 +59,7 @@ def check_form(refused: Command, found: Sequence[Suggestion]) -> None:
     assert {(each.commands[-1].do, each.commands[-1].bind) for each in found} <= {(refused.do, refused.bind)}
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.long) for part in range(1, PARTS))])
 def test_every_suggestion_is_accepted_by_both_halves(part: int) -> None:
     """Appended to what ran before the refusal, over all refusals of the vectors; hardly one has none."""
     mine, wrong, lacking = refusals()[part::PARTS], [], []

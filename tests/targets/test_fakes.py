@@ -41,7 +41,10 @@ def test_a_defect_is_found_by_the_vectors(name: str, tmp_path: Path) -> None:
     assert report.found
 
 
-@pytest.mark.parametrize("name", FROM_PROGRAMS_ALONE)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.long if at % 3 else ()) for at, name in enumerate(FROM_PROGRAMS_ALONE)],
+)
 def test_a_defect_is_found_by_random_programs(name: str, tmp_path: Path) -> None:
     """Without a vector too. Every other program is of contexts."""
     assert checked(getattr(fakes, name)(), tmp_path, 5000, with_vectors=False).found

@@ -117,20 +117,19 @@ def _failure(reference: Any, subject: Any, found: Diverged, report: Report, dire
 
 
 class Progress:
-    """A live line on a terminal; elsewhere a line every ten seconds."""
+    """A live line on a terminal, and nothing elsewhere."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = sys.stderr if stream is None else stream
         self._live = self._stream.isatty()
-        self._next = 0.0 if self._live else 10.0
+        self._next = 0.0
 
     def show(self, report: Report) -> None:
         """Say where the check is, if it is time to."""
-        if report.seconds < self._next:
+        if not self._live or report.seconds < self._next:
             return
-        self._next = report.seconds + (0.2 if self._live else 10.0)
-        text = self._text(report)
-        self._stream.write(f"\r\x1b[K{text}" if self._live else f"{text}\n")
+        self._next = report.seconds + 0.2
+        self._stream.write(f"\r\x1b[K{self._text(report)}")
         self._stream.flush()
 
     def end(self) -> None:

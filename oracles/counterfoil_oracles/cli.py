@@ -1,4 +1,8 @@
-"""The command line. Exit codes: 0 conforms, 1 divergence, 2 usage, 3 the harness is broken, 4 nothing ran."""
+"""The command line.
+
+Exit codes: 0 conforms, 1 divergence, 2 usage, 3 the harness is broken, 4 nothing ran, 5 a required part was skipped;
+130 interrupted, 141 nobody reads what is printed.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +18,10 @@ import msgspec
 
 from counterfoil_oracles import check, examples, explain, replay, subjects
 from counterfoil_oracles.campaigns import engine
-from counterfoil_oracles.cuda import emulation, setting
+from counterfoil_oracles.cuda import emulation, offer
 from counterfoil_oracles.environment import HarnessError
 from counterfoil_oracles.targets import command, replaying
+from counterfoil_oracles.targets.target import harmless
 from counterfoil_spec import __version__
 from counterfoil_spec.commands import Trace, decode_trace
 from counterfoil_spec.rules import registry
@@ -58,11 +63,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         if getattr(options, "mode", None) is not None:
             emulation.enter(options.mode, arguments)
         if getattr(options, "device", None) == "cuda":
-            setting.use()
+            offer.use_of(subjects.half(options.subject))
         run: Callable[[argparse.Namespace], int] = options.run
         return run(options)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered goes nowhere
+        return 141
+    except OSError as error:
+        print(harmless(f"counterfoil: {error}"), file=sys.stderr)
+        return USAGE
     except HarnessError as error:
-        print(f"counterfoil: {error}", file=sys.stderr)
+        print(harmless(f"counterfoil: {error}"), file=sys.stderr)
         return BROKEN
     except KeyboardInterrupt:
         return 130
@@ -138,7 +149,7 @@ def _replay(options: argparse.Namespace) -> int:
         verdicts.append(found.verdict)
         print(f"{_coloured(found.verdict.name, '32' if found.verdict is replay.Verdict.FIXED else '31')}  {path}")
         if found.verdict is not replay.Verdict.FIXED:
-            print(f"  {found.words}")
+            print(harmless(f"  {found.words}"))
     return CONFORMS if all(verdict is replay.Verdict.FIXED for verdict in verdicts) else DIVERGES
 
 
@@ -161,7 +172,7 @@ def _explain(options: argparse.Namespace) -> int:
     if options.html:
         return _page(options, trace)
     subject = subjects.half(options.subject)
-    print("\n".join(explain.explain_trace(trace, subjects.half(REFERENCE), subject)))
+    print(harmless("\n".join(explain.explain_trace(trace, subjects.half(REFERENCE), subject))))
     return CONFORMS
 
 

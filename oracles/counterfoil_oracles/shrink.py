@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from counterfoil_oracles.compare import Divergence, first_divergence
+from counterfoil_oracles.targets.smaller import smaller
 from counterfoil_spec.commands import Command, references
 
 Fails = Callable[[Sequence[Command]], bool]
@@ -15,23 +16,20 @@ Fails = Callable[[Sequence[Command]], bool]
 def shrink(
     reference: Any, subject: Any, commands: Sequence[Command], found: Divergence, seconds: float
 ) -> list[Command]:
-    """A short program that parts the halves at a command of the same kind; about ``seconds`` of this process's time at
-    most, so that a busy machine shrinks no worse."""
+    """A short program, of small extents and plain values, that parts the halves at a command of the same kind; about
+    ``seconds`` of this process's time at most for each of the two, so that a busy machine shrinks no worse."""
 
     def fails(candidate: Sequence[Command]) -> bool:
         divergence = first_divergence(reference, subject, candidate)
         return divergence is not None and alike(divergence, found)
 
-    return shrunk(commands[: found.index + 1], fails, seconds)
+    left = shrunk(commands[: found.index + 1], fails, seconds)
+    return smaller(left, within(fails, seconds))
 
 
 def shrunk(commands: Sequence[Command], fails: Fails, seconds: float) -> list[Command]:
     """The shortest and simplest program found that still fails; the last command is what fails in the one given."""
-    deadline = time.process_time() + seconds
-
-    def still(candidate: Sequence[Command]) -> bool:
-        return time.process_time() <= deadline and fails(candidate)
-
+    still = within(fails, seconds)
     left = list(commands)
     kept = needed(left, len(left) - 1)
     left = _fewer(kept if still(kept) else left, still)
@@ -40,6 +38,12 @@ def shrunk(commands: Sequence[Command], fails: Fails, seconds: float) -> list[Co
         left = _fewer(_simpler(left, still), still)
         if len(left) == before:
             return left
+
+
+def within(fails: Fails, seconds: float) -> Fails:
+    """The same, for about so many seconds of this process's time: nothing fails after that."""
+    deadline = time.process_time() + seconds
+    return lambda candidate: time.process_time() <= deadline and fails(candidate)
 
 
 def alike(one: Divergence, other: Divergence) -> bool:

@@ -21,6 +21,23 @@ def decimals(step: dict[str, object]) -> dict[str, object]:
     return {"is": "value", "value": [1, 2.5] if step["do"] == "array.to_values" else None}
 
 
+def with_children(how: str) -> None:
+    """A child that leaves the session, and its parent; or four that hold much."""
+    if how.startswith("leaves"):
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                time.sleep(60)
+            os._exit(0)
+        return
+    for _ in range(4):
+        if os.fork() == 0:
+            held = [b"x" * (160 << 20)]
+            time.sleep(60)
+            os._exit(len(held))
+    time.sleep(60)
+
+
 def misbehave(how: str, request: dict[str, object]) -> None:
     """Answer a run in that way."""
     seq, steps = request["seq"], request["steps"]
@@ -76,27 +93,14 @@ def misbehave(how: str, request: dict[str, object]) -> None:
                 time.sleep(60)
                 os._exit(0)
             print(fine)
-        case "leaves a child in a session of its own":
-            if os.fork() == 0:
-                os.setsid()
-                if os.fork() == 0:
-                    time.sleep(60)
-                os._exit(0)
+        case "leaves a child in a session of its own" | "grows in its children":
+            with_children(how)
             print(fine)
-        case "grows in its children":
-            for _ in range(4):
-                if os.fork() == 0:
-                    held = [b"x" * (160 << 20)]
-                    time.sleep(60)
-                    os._exit(len(held))
-            time.sleep(60)
         case "answers in decimals":
             print(json.dumps({"seq": seq, "outcomes": [decimals(step) for step in steps]}))
         case "refuses by a rule of its own":
             rule = {"is": "refused", "rule": "mine/own\n::error::x"}
             print(json.dumps({"seq": seq, "outcomes": [rule] * len(steps)}))
-        case "refuses without a word":
-            print(json.dumps({"seq": seq, "outcomes": [{"is": "refused"}] * len(steps)}))
         case _:
             print(fine)
     sys.stdout.flush()

@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 
 from counterfoil import testing
-from counterfoil_oracles.targets import fakes, ours
-from counterfoil_oracles.targets.conformance import by_rule
+from counterfoil_oracles.targets import fakes, ours, suite
+from counterfoil_oracles.targets.conformance import Conformance, by_rule, opening
+from counterfoil_oracles.targets.target import HarnessBroken, Target
+from counterfoil_spec.protocol import Profile
 
 PLUGIN = "counterfoil_oracles.pytest_plugin"
 BROKEN = "counterfoil_oracles.targets.fakes:overlap_unseen"
+REACHING = "counterfoil_oracles.targets.fakes:reach_forgiven"
 SOUND = "counterfoil_oracles.targets.ours:fast"
 
 
@@ -66,6 +69,73 @@ def test_without_the_option_the_plugin_is_light() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 
+KNOWN = """
+[[known]]
+case = "array: accepted"
+rule = "arrays/past-the-end"
+outcome = "accepted what is refused"
+reason = "this library copies first"
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "known", "code", "said"),
+    [
+        (REACHING, KNOWN, 0, "this library copies first"),
+        (REACHING, KNOWN.replace("outcome", 'operands = ["none"]\noutcome'), 1, "DIVERGENCE array: accepted"),
+        (SOUND, KNOWN, 1, "known difference never met: array: accepted (arrays/past-the-end)"),
+    ],
+    ids=["met", "met with other operands", "never met"],
+)
+def test_known_differences_are_expected_and_have_to_be_met(
+    target: str, known: str, code: int, said: str, tmp_path: Path
+) -> None:
+    """An item that parts as the file says is expected to fail; one item is about what was never met."""
+    (tmp_path / "known.toml").write_text(known)
+    arguments = ["--counterfoil-rule", "arrays/past-the-end", "--counterfoil-known", str(tmp_path / "known.toml")]
+    done = run(tmp_path, "--counterfoil", target, *arguments, "-rx")
+    assert done.returncode == code, done.stdout
+    assert said in done.stdout
+
+
+def test_a_target_that_does_not_start_is_started_once(tmp_path: Path) -> None:
+    """Every later check fails at once, with the words of the first."""
+    starts = []
+
+    def reopen() -> Target:
+        starts.append(None)
+        raise HarnessBroken("it hangs at the start")
+
+    checks = Conformance(reopen, directory=tmp_path)
+    for rule in ("door/overlapping", "memory/dead"):
+        with pytest.raises(HarnessBroken, match="it hangs at the start"):
+            checks.check_rule(rule)
+    assert len(starts) == 1
+
+
+def test_a_factory_that_fails_breaks_the_harness() -> None:
+    """As a program does that does not start."""
+
+    def factory() -> None:
+        raise OSError("no device")
+
+    with pytest.raises(HarnessBroken, match="the factory makes no target: OSError: no device"):
+        opening(factory)()
+
+
+@pytest.mark.parametrize("rule", ["no/such", "door/allocates-nothing"])
+def test_a_rule_without_vectors_is_refused(rule: str) -> None:
+    """Rather than checked by no test: one that does not exist, a law that every program is held to."""
+    with pytest.raises(ValueError, match=rule):
+        testing.conformance_suite(ours.fast, rules=[rule])
+
+
+def test_a_profile_made_in_python_is_checked_too() -> None:
+    """What no JSON was read from is held against the schema."""
+    with pytest.raises(ValueError, match="host_alignment"):
+        suite.conformance_suite(ours.fast, profile=Profile(host_alignment=3))  # type: ignore[arg-type]
+
+
 def outcome(suite: type[unittest.TestCase]) -> unittest.TestResult:
     result = unittest.TestResult()
     unittest.defaultTestLoader.loadTestsFromTestCase(suite).run(result)
@@ -98,12 +168,6 @@ def test_a_suite_skips_what_the_target_does_not_do() -> None:
     """Skipping is not passing."""
     result = outcome(testing.conformance_suite(fakes.lazy, rules=["door/overlapping"]))
     assert len(result.skipped) == 1
-
-
-def test_a_rule_that_does_not_exist_is_refused() -> None:
-    """Rather than checked by no test."""
-    with pytest.raises(ValueError, match="no/such"):
-        testing.conformance_suite(ours.fast, rules=["no/such"])
 
 
 def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 import counterfoil_reference as REFERENCE
 from counterfoil_oracles import cli
+from counterfoil_oracles.compare import first_divergence
+from counterfoil_oracles.shrink import shrink
 from counterfoil_oracles.targets import fakes, options, replaying
 from counterfoil_oracles.targets.campaign import Campaign, Selection
 from counterfoil_oracles.targets.conformance import Conformance
@@ -132,6 +134,32 @@ def test_a_trace_is_made_small(how: list[str], path: Path) -> None:
     assert len(commands) <= 4
     [made] = [command for command in commands if command.do == "from_values"]
     assert made.args["shape"][0] <= 3 and set(made.args["values"]) <= {0, 1}
+
+
+def test_a_check_makes_what_it_found_small(tmp_path: Path) -> None:
+    """Extents and values too, before anybody asks for it."""
+    trace = Trace(Header(rules=["door/overlapping"]), [Step(command=command) for command in PROGRAM])
+    selection = Selection(seconds=600, differences=1)
+
+    def opened() -> Direct:
+        return Direct(fakes.overlap_unseen())
+
+    report = Campaign(REFERENCE, opened, selection, Profile(), Mapper(), tmp_path).run([trace])
+    [found] = report.found.values()
+    [made] = [step.command for step in found.trace.steps if step.command.do == "from_values"]
+    assert made.args["shape"][0] <= 3 and set(made.args["values"]) <= {0, 1}
+
+
+def test_a_check_of_the_halves_makes_what_it_found_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the same way."""
+    import counterfoil
+
+    monkeypatch.setattr(counterfoil.Layout, "is_distinct", property(lambda layout: False), raising=True)
+    made = do("layout.contiguous", "l", shape=[4, 3])
+    found = first_divergence(REFERENCE, counterfoil, [made])
+    assert found is not None
+    [short] = shrink(REFERENCE, counterfoil, [made], found, seconds=60)
+    assert short == do("layout.contiguous", "l", shape=[1, 1])
 
 
 def test_a_small_trace_shows_the_same(path: Path) -> None:

@@ -94,7 +94,7 @@ def minimised(commands: Commands, fails: Fails, seconds: float) -> list[Command]
     left = list(commands)
     while True:
         before = left
-        left = smaller(shrunk(left, still, seconds), still)
+        left = smaller(shrunk(left, still, seconds), still, alone=True)
         if left == before or time.monotonic() > deadline:
             return left
 

@@ -11,12 +11,18 @@ from counterfoil_spec.commands import Command
 _EXTENTS: Final = ("shape", "reshape", "broadcast")
 
 
-def smaller(commands: Sequence[Command], fails: Callable[[Sequence[Command]], bool]) -> list[Command]:
-    """The program with its extents, then its memory, then its values made as small as it still fails."""
+def smaller(
+    commands: Sequence[Command], fails: Callable[[Sequence[Command]], bool], alone: bool = False
+) -> list[Command]:
+    """The program with its extents, then its memory, then its values made as small as it still fails.
+
+    ``alone``: an extent may be lessened in one command and not in others. The program gets smaller yet, and shapes that
+    fitted may no longer: a second fault beside the first.
+    """
     left = list(commands)
     while True:
         before = left
-        for variants in (_extents, _memory, _values):
+        for variants in (_extents, *((_extents_alone,) if alone else ()), _memory, _values):
             left = _descended(left, variants, fails)
         if left == before:
             return left
@@ -32,14 +38,24 @@ def _descended(commands: list[Command], variants: Any, fails: Callable[[Sequence
 
 
 def _extents(commands: list[Command]) -> Iterator[list[Command]]:
-    """An extent lessened wherever it stands, or in one command alone."""
+    """An extent lessened wherever it stands."""
+    for extent, less in _lesser(commands):
+        yield [_with_extent(command, extent, less) for command in commands]
+
+
+def _extents_alone(commands: list[Command]) -> Iterator[list[Command]]:
+    """An extent lessened in one command alone."""
+    for extent, less in _lesser(commands):
+        for at, command in enumerate(commands):
+            changed = _with_extent(command, extent, less)
+            if changed != command:
+                yield [*commands[:at], changed, *commands[at + 1 :]]
+
+
+def _lesser(commands: list[Command]) -> Iterator[tuple[int, int]]:
+    """Each extent, the greatest first, with lesser ones in its place."""
     for extent in sorted({each for command in commands for each in _extents_in(command.args)}, reverse=True):
-        for less in sorted({1, 2, extent // 2, extent - 1} & set(range(extent))):
-            yield [_with_extent(command, extent, less) for command in commands]
-            for at, command in enumerate(commands):
-                changed = _with_extent(command, extent, less)
-                if changed != command:
-                    yield [*commands[:at], changed, *commands[at + 1 :]]
+        yield from ((extent, less) for less in sorted({1, 2, extent // 2, extent - 1} & set(range(1, extent))))
 
 
 def _extents_in(data: Any) -> Iterator[int]:

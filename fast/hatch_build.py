@@ -25,7 +25,7 @@ def set_tag(build_data: dict[str, Any]) -> None:
 
 
 class NativeBuildHook(BuildHookInterface[Any]):
-    """Builds the extension before the wheel is assembled; `version` is "editable" or "standard". Takes in fast/cuda and schemas."""
+    """Builds the extension before a wheel is assembled; `version` is "editable" or "standard". Takes in data too."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build, place the extension and set the tag; stops with the compiler's words when it refuses."""

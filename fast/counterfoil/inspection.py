@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from counterfoil._native import lib
 from counterfoil.arrays import Array
 from counterfoil.buffers import Buffer, set_poison
 from counterfoil.contexts import Context
 from counterfoil.contexts.census import census, compile_count, inject, reset_peak
+from counterfoil.contexts.routines import Routine
 from counterfoil.devices import Device
 from counterfoil_spec.arguments import instance, integer, within
 from counterfoil_spec.interface import Access
@@ -14,6 +16,7 @@ from counterfoil_spec.refusals import refuse
 
 __all__ = [
     "array", "census", "compile_count", "inject", "live_bytes", "memory_bytes", "poison", "poke", "reset_peak",
+    "run_counts",
 ]  # fmt: skip
 
 
@@ -47,3 +50,9 @@ def array(context: Context, node: Node) -> Array | None:
     """The array over the buffer the context binds for the node, released or not; None where it binds none."""
     location = instance("context", context, Context).buffers.get(instance("node", node, Node))
     return None if location is None else location.array
+
+
+def run_counts(routine: Routine) -> dict[Node, int]:
+    """How often it added to each gradient that it does not zero and has a buffer for, since that was last reset."""
+    tables = instance("routine", routine, Routine)._tables
+    return {node: int(lib.cf_count_runs(tables.c.counts + at)) for at, node in enumerate(tables.counted)}

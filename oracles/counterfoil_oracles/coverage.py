@@ -32,6 +32,9 @@ OUT_OF_REACH: Final[dict[str, str]] = {
 }
 """Rules that no command can trigger on this machine, with the reason."""
 
+TESTED_ALONE: Final = frozenset({"memory/ordinal", "contexts/none-available"})
+"""Those of them that a test triggers where it has made the machine another one: it is named beside the laws'."""
+
 _ANSWER_RULES: Final = {answer.name: answer.rule for answer in Answer if answer is not Answer.DONE}
 _DOOR_RULES: Final = frozenset(answer.rule for answer in Answer if answer.refuses)
 
@@ -117,9 +120,13 @@ def _form(do: str, args: dict[str, Any]) -> bytes:
 
 
 def law_holes(table: Path, root: Path) -> list[str]:
-    """The laws that no test named in ``table`` holds, and the tests named there that do not exist, in words."""
+    """The laws that no test named in ``table`` holds, and the tests named there that do not exist, in words.
+
+    Refusals that only a test can trigger are asked for as laws are.
+    """
     named: dict[str, list[str]] = tomllib.loads(table.read_text("utf-8"))
     laws = [rule.id for rule in registry().values() if rule.kind == "law" and rule.status == "active"]
+    laws += sorted(TESTED_ALONE)
     found = [f"{law}: no test is named" for law in laws if not named.get(law)]
     found += [f"{law}: no such law" for law in named if law not in laws]
     for law, tests in named.items():

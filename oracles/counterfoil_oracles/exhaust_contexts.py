@@ -31,6 +31,28 @@ SIBLINGS: Final = ("add", "step")
 """What is compiled below the value made last, and beside it."""
 
 
+ACTIONS: Final = ("compile", "run", "rollback", "set_values", "copy_from", "context.release")
+NEVER_REFUSED: Final = frozenset({"context.release"})
+"""No rule refuses a release: of what is released already it does nothing."""
+
+RULES: Final[dict[str, str]] = {
+    "compile/owned-twice": "compile",
+    "gradients/accumulated-elsewhere": "compile",
+    "gradients/propagated-earlier": "compile",
+    "gradients/without-reset": "run",
+    "observability/needs-context": "copy_from",
+    "release/dead-ancestor": "compile",
+    "release/dead-handle": "compile",
+    "run/compile-context-released": "run",
+    "run/dependencies": "run",
+    "run/fragment-not-owned": "run",
+    "run/rollback-overtaken": "rollback",
+    "run/unknown-routine": "rollback",
+    "run/unwritten-inputs": "run",
+}
+"""Every rule that refuses some history of five commands, with an action it refuses."""
+
+
 def _ref(name: str) -> dict[str, str]:
     return {"ref": name}
 
@@ -155,6 +177,16 @@ class Walk:
         elif isinstance(outcome, Returned):
             self.accepted[command.do] += 1
 
+    def shortfalls(self) -> list[str]:
+        """What a walk of full depth meets and this one did not, in words: histories, actions and rules."""
+        missing = [f"{each}: never accepted" for each in ACTIONS if not self.accepted[each]]
+        refusable = [each for each in ACTIONS if each not in NEVER_REFUSED]
+        missing += [f"{each}: never refused" for each in refusable if not self.refused[each]]
+        missing += [f"{rule}: refused nothing" for rule in RULES if not self.rules[rule]]
+        missing += [f"{rule}: refused a history, and is not expected to" for rule in self.rules if rule not in RULES]
+        few = self.histories < LEAST_HISTORIES
+        return missing + ([f"{self.histories} histories, under {LEAST_HISTORIES}"] if few else [])
+
     def lines(self) -> list[str]:
         """The counts as text."""
         actions = sorted({*self.accepted, *self.refused})
@@ -261,7 +293,7 @@ def _branch(task: tuple[str, str, list[Command], State, int]) -> Walk:
 
 
 def main(reference: Any, subject: Any) -> int:
-    """``counterfoil exhaust --contexts``: walk, print the counts; 1 at a divergence, 4 if there were too few."""
+    """``counterfoil exhaust --contexts``: walk, print the counts; 1 at a divergence, 4 if the walk met too little."""
     settle_imports()
     started = time.monotonic()
     result = walk_in_parallel(reference.__name__, subject.__name__)
@@ -271,4 +303,5 @@ def main(reference: Any, subject: Any) -> int:
         path = save(trace, divergence or result.divergence)
         print(f"the halves part: {result.divergence.difference}\n{reproduce(path)}")
         return 1
-    return 0 if result.histories >= LEAST_HISTORIES else 4
+    print(*result.shortfalls(), sep="\n")
+    return 4 if result.shortfalls() else 0

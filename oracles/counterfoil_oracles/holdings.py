@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from counterfoil_oracles.slabs import grow_slabs
 from counterfoil_spec.programs.symbols import Symbol
+
+SEAMS: Final = (
+    "delta-pool-allocated", "link-after-delta", "transfer-pool-allocated", "from-host-before-copy",
+    "from-host-before-await", "to-host-before-copy", "init-from-device-before-await", "transfer-cleanup-before-await",
+    "finalize-before-await", "finalize-before-free",
+)  # fmt: skip
+"""The seams at which a failure can be injected."""
 
 
 class Compiled(NamedTuple):
@@ -17,18 +24,26 @@ class Compiled(NamedTuple):
 
 
 class Injection:
-    """A seam at which a failure is raised, the ``left``-th time it is passed from now."""
+    """Failures at seams: at each of them once, the ``left``-th time that it is passed from now.
 
-    def __init__(self, seam: str, left: int) -> None:
-        self.seam = seam
-        self.left = left
+    Where several fail, each says at which: what is raised on the way out of another failure is told from it.
+    """
+
+    def __init__(self, seams: Sequence[str], left: int) -> None:
+        self._left = dict.fromkeys(seams, left)
+        self._apart = len(seams) > 1
 
     def passed(self, seam: str) -> None:
         """Called with every seam as it is passed."""
-        if seam == self.seam and self.left > 0:
-            self.left -= 1
-            if self.left == 0:
-                raise RuntimeError("injected")
+        left = self._left.get(seam, 0)
+        self._left[seam] = max(left - 1, 0)
+        if left == 1:
+            raise RuntimeError(injected(seam) if self._apart else injected())
+
+
+def injected(seam: str | None = None) -> str:
+    """What an injected failure says."""
+    return "injected" if seam is None else f"injected at {seam}"
 
 
 class Holdings:
@@ -116,9 +131,9 @@ class Holdings:
         count: int = self._inspection.compile_count() - self._compiled_before
         return count
 
-    def inject(self, seam: str, passes: int) -> None:
-        """Raise at the ``passes``-th passing of a seam from now; 0: at none."""
-        callback: Callable[[str], None] | None = Injection(seam, passes).passed if passes else None
+    def inject(self, seams: Sequence[str], passes: int) -> None:
+        """Raise at the ``passes``-th passing of each of those seams from now; 0: at none."""
+        callback: Callable[[str], None] | None = Injection(seams, passes).passed if passes else None
         self._inspection.inject(callback)
 
     def close(self) -> None:

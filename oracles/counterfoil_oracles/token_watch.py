@@ -1,4 +1,7 @@
-"""Token bags carried beside the steps of a program: the gradient theorems, checked as the reference goes along."""
+"""Token bags carried beside the steps of a program: the gradient theorems, checked as the reference goes along.
+
+The reference alone says which buffers a routine binds, those included that it reads of its own comp.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ from typing import Any, Final
 
 from counterfoil_oracles.actions.programs import node_of
 from counterfoil_oracles.environment import Environment
-from counterfoil_oracles.histories.bags import Bag, Bags, Compiled, Event, Ran, Restored, RolledBack, Written
+from counterfoil_oracles.histories.bags import Bags, Compiled, Event, Ran, Restored, RolledBack, Written
+from counterfoil_oracles.histories.cycles import Bag
 from counterfoil_spec.commands import Command, Outcome, Returned
 
 _UPLOADS: Final = ("from_host", "set_values", "set_value")
@@ -79,14 +83,13 @@ class TokenWatch:
     def _ran(self, command: Command) -> list[tuple[int, Event]]:
         routine = self._env.names[command.args["routine"]["ref"]]
         root = self._env.holdings.root_of_routine(routine)
-        buffers = {node: _place(self._env.half.inspection.array(routine.context, node)) for node in routine.outputs}
+        buffers = {node: _place(location.array) for node, location in routine.locations.items()}
         if routine in self._by_hand:
-            for location in buffers.values():
-                self._of(root).buffers.setdefault(location, Bag()).void = True
+            for node in routine.outputs:
+                self._of(root).buffers.setdefault(buffers[node], Bag()).void = True
             return []
-        for node in routine.inputs:
-            buffers[node] = _place(self._env.half.inspection.array(routine.context, node))
-        return [(root, Ran(routine.routine_id, buffers, bool(command.args.get("timing"))))]
+        path = self._paths.get(command.args["context"]["ref"], ())
+        return [(root, Ran(routine.routine_id, buffers, bool(command.args.get("timing")), path))]
 
     def _written(self, command: Command) -> list[tuple[int, Event]]:
         location = self._location({"ref": command.bind} if command.bind else command.args["context"], command)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -56,3 +56,8 @@ class Frontier:
     def filled(self, node: Node, transfer: int) -> Frontier:
         """The frontier behind a fill of the merge buffer from that node (context:101)."""
         return replace(self, merge=(node, transfer))
+
+
+def unmet(dependencies: Iterable[int], executed: Collection[int]) -> list[int]:
+    """Rule run/dependencies (context:99): the ids a routine depends on that have not run, in order."""
+    return sorted(each for each in dependencies if each not in executed)

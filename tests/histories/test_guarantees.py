@@ -1,6 +1,6 @@
 """The theorems on every small lineage, and what each clause, hypothesis and condition is needed for.
 
-`counterfoil histories --long` asks the same of lineages of four routines.
+`counterfoil histories --long` asks the same of lineages of four routines, in .ci/run.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 
 import pytest
 
-from counterfoil_oracles.histories import clauses, discipline, encoding, explorer, model, named, price, report
+from counterfoil_oracles.histories import clauses, discipline, encoding, explorer, model, named, price, report, tables
 from counterfoil_oracles.histories.encoding import Codes, encode, lineage_of
 
 SHORT = [codes for length in (1, 2, 3) for codes in explorer.lineages(length, 2)]
@@ -45,9 +45,9 @@ def test_reaching_is_walking() -> None:
 
 
 def _leads_to(codes: Codes, words: list[explorer.Word], goal: int) -> bool:
-    state, along = encoding.START, encoding.moves(codes)
+    state, along = encoding.START, tables.moves(codes)
     for word in words:
-        state = dict(explorer.successors(along, state, ()))[word]
+        state = dict(explorer.successors(along, state))[word]
     return state == goal
 
 
@@ -187,10 +187,10 @@ def test_each_condition_of_the_discipline_is_needed(condition: str) -> None:
 def test_the_discipline_without_its_reset_is_refuted_by_an_accepted_history() -> None:
     """Resets before contributions, but one left out in a cycle: accepted, and the last cycle's is in the sum."""
     codes = codes_of("[zW] [aW] [aW]")
-    state, along = encoding.START, encoding.moves(codes)
+    state, along = encoding.START, tables.moves(codes)
     for number in (0, 1):
         state = along[number].after(state)
-    assert not along[2].refused(state, False, False)
+    assert not along[2].refused(state)
     assert discipline.breaches(codes, [2]) == {"reset"}
     assert explorer.delivered(codes, [2], state & 7) == (True, False)
 

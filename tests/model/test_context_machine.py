@@ -10,6 +10,7 @@ import counterfoil_reference as reference
 from counterfoil_oracles.check import check
 from counterfoil_oracles.compare import Pair
 from counterfoil_oracles.driver import Driver
+from counterfoil_oracles.holdings import SEAMS
 from counterfoil_oracles.machines.choices import RandomChooser
 from counterfoil_oracles.machines.contexts.machine import advance, context_program
 from counterfoil_oracles.machines.contexts.plans import compiling
@@ -49,7 +50,7 @@ def test_a_seed_draws_one_program(twin: ModuleType) -> None:
 
 def test_what_is_missing_is_told() -> None:
     """A run that met nothing falls short of both ratios and of every story."""
-    assert len(Tally().shortfalls()) == 2 + len(STORIES)
+    assert len(Tally().shortfalls()) == 2 + len(STORIES) + len(SEAMS)
 
 
 # --- defects ---------------------------------------------------------------------------------------------------------
@@ -148,6 +149,19 @@ def test_a_failure_is_injected_at_the_passing_asked_for(driver: Driver) -> None:
     read = Command(do="to_host", args={"context": ref("v"), "node": ref("x")})
     right = Returned([1.0, 2.0])
     assert driver.run([inject, read, read, read])[1:] == [right, Fault("RuntimeError: injected"), right]
+
+
+def test_failures_at_several_seams_say_where(driver: Driver) -> None:
+    """Of several seams each fails once, in turn, and the text says at which; the tally counts it as that one's."""
+    seams = ["from-host-before-copy", "from-host-before-await"]
+    inject = Command(do="inject", args={"seam": seams, "pass": 1})
+    write = Command(do="set_values", args={"context": {"ref": "r"}, "node": {"ref": "x"}, "values": [1, 2]}, bind="w")
+    outcomes = driver.run([inject, write, write, write])
+    assert outcomes[1:3] == [Fault(f"RuntimeError: injected at {seam}") for seam in seams]
+    tally = Tally()
+    for command, outcome in zip([inject, write, write, write], outcomes, strict=True):
+        tally.count(command, outcome, [])
+    assert tally.failed == dict.fromkeys(seams, 1) and isinstance(outcomes[3], Returned)
 
 
 def test_a_refused_question_is_told_as_its_rule(driver: Driver) -> None:

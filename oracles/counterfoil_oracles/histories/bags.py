@@ -1,4 +1,4 @@
-"""Token bags beside a recorded history of a root: the accounting and no-double-count theorems, checked as it goes.
+"""Token bags beside a recorded history of a root: what the theorems say of gradients, checked as it goes.
 
 Give ``Bags.follow`` every accepted event of a root in order; it returns what is wrong (nothing, if the theorems hold):
 
@@ -11,7 +11,8 @@ Give ``Bags.follow`` every accepted event of a root in order; it returns what is
 
 The code of each comp is carried out on bags: an assignment to a gradient adds a new token to its buffer and carries
 the tokens of every gradient it reads along. No token may be carried twice by one assignment into what a buffer holds,
-and no routine may add more often than its allowance. Where a hypothesis of the theorems does not hold (a timing run, a
+and no routine may add more often than its allowance (T1, T2). What a cycle in compile order leaves behind is judged by
+``cycles`` (T3). Where a hypothesis of the theorems does not hold (a timing run, a
 hand-written write, siblings, a rollback, a restored history, a comp that propagates without owning the backprop, an
 allowance above 1 over a source that is not zeroed),
 the buffer is *void*: nothing is claimed of it, or of what is propagated from it, until its next reset. Gradients
@@ -21,16 +22,13 @@ without a buffer live for one run.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 
+from counterfoil_oracles.histories.cycles import Bag, Cycles, Line, Location, Run, owns, touches
 from counterfoil_spec.programs.assignments import Accumulate, Assignment, Constant, Fetch, Read, leaves
 from counterfoil_spec.programs.comps import Comp
 from counterfoil_spec.programs.nodes import Node
-
-Location = Hashable
-Line = tuple[Assignment, int]
-"""An assignment, and which of the like ones of its comp it is: the same line wherever its fragment is compiled."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +42,15 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Ran:
-    """A routine ran; ``buffers`` are the locations it binds, of nodes On_device."""
+    """A routine ran; ``buffers`` are the locations it binds, of nodes On_device.
+
+    ``path``: the lineage of the value it ran through; the routine's own counts where it is not in that.
+    """
 
     routine: int
     buffers: Mapping[Node, Location]
     timing: bool = False
+    path: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -73,45 +75,43 @@ class Restored:
 Event = Compiled | Ran | Written | RolledBack | Restored
 
 
-@dataclass
-class Bag:
-    """What a gradient's buffer holds since its last reset.
-
-    ``tokens``: (event, position in the comp) of each addition. ``carriers``: for each line and token it carried here,
-    the routines that did, in order. ``additions``: how many runs of each routine added.
-    """
-
-    tokens: list[tuple[int, int]] = field(default_factory=list)
-    carriers: dict[tuple[Line, tuple[int, int]], list[int]] = field(default_factory=dict)
-    additions: Counter[int] = field(default_factory=Counter)
-    void: bool = False
-
-
 class Bags:
     """The bags of one root."""
 
     def __init__(self) -> None:
         self.buffers: dict[Location, Bag] = {}
-        self._comps: dict[int, Compiled] = {}
+        self._compiled: dict[int, Compiled] = {}
+        self._comps: dict[int, Comp] = {}
+        self._routine_of: dict[int, int] = {}
+        self.cycles = Cycles(self._comps, self._routine_of, self.buffers)
         self._last: dict[int, Mapping[Node, Location]] = {}
         self._gradients: set[Node] = set()
         self._events = 0
+
+    @property
+    def paths(self) -> list[tuple[int, ...]]:
+        """The lineages compiled so far, each by the ids of its routines."""
+        return [each.path for each in self._compiled.values()]
 
     def follow(self, event: Event) -> list[str]:
         """Carry the event out on the bags; one text for each way in which a theorem does not hold."""
         self._events += 1
         match event:
             case Compiled():
-                self._comps[event.routine] = event
+                self._compiled[event.routine] = event
+                self._comps[event.routine] = event.comp
                 self._gradients |= {*event.comp.accumulates, *event.comp.zeroes}
             case Ran():
                 return self._ran(event)
             case Written():
                 self.buffers[event.buffer] = Bag()
+                self.cycles.written(event.buffer, self._events)
             case RolledBack():
+                self.cycles.break_off()
                 for location in self._last.get(event.routine, {}).values():
                     self._bag(location).void = True
             case Restored():
+                self.cycles.break_off()
                 for bag in self.buffers.values():
                     bag.void = True
         return []
@@ -120,27 +120,29 @@ class Bags:
         return self.buffers.setdefault(location, Bag())
 
     def _ran(self, event: Ran) -> list[str]:
-        comp = self._comps[event.routine].comp
-        self._last[event.routine] = {n: at for n, at in event.buffers.items() if n in self._gradients}
+        comp = self._comps[event.routine]
+        self._routine_of[self._events] = event.routine
+        self._last[event.routine] = held = {n: at for n, at in event.buffers.items() if n in self._gradients}
         scratch: dict[Node, Bag] = {}
         bags = {
-            node: self._bag(event.buffers[node]) if node in event.buffers else scratch.setdefault(node, Bag())
-            for node in self._gradients
+            node: self._bag(held[node]) if node in held else scratch.setdefault(node, Bag()) for node in self._gradients
         }
+        path = event.path if event.routine in event.path else self._compiled[event.routine].path
+        run = Run(event.routine, self._events, path, held)
         wrong: list[str] = []
         seen: Counter[Assignment] = Counter()
         for position, leaf in enumerate(leaves(comp.code)):
             if leaf.target in bags:
-                wrong += self._assigned(event, (leaf, seen[leaf]), position, bags)
+                wrong += self._assigned(event, run, (leaf, seen[leaf]), position, bags)
             seen[leaf] += 1
         for gradient in comp.accumulates:
             if gradient in event.buffers:
                 wrong += self._added(event, gradient, bags[gradient])
-        return wrong
+        return wrong + (self.cycles.ran(run) if touches(comp) else [])
 
-    def _assigned(self, event: Ran, line: Line, position: int, bags: Mapping[Node, Bag]) -> list[str]:
+    def _assigned(self, event: Ran, run: Run, line: Line, position: int, bags: Mapping[Node, Bag]) -> list[str]:
         leaf, _ = line
-        comp, bag = self._comps[event.routine].comp, bags[leaf.target]
+        comp, bag = self._comps[event.routine], bags[leaf.target]
         sources = _sources(leaf, bags)
         carried = [(source, token) for source in sources for token in bags[source].tokens]
         tainted = any(bags[source].void for source in sources)
@@ -151,6 +153,8 @@ class Bags:
         known = leaf.target in comp.accumulates or leaf.target in comp.zeroes
         bag.void = bag.void or tainted or event.timing or not known
         bag.tokens.append((self._events, position))
+        run.added.append((leaf.target, (self._events, position)))
+        run.lines += [(line, source, leaf.target) for source in sources]
         wrong = []
         for source, token in carried:
             earlier = bag.carriers.setdefault((line, token), [])
@@ -165,19 +169,15 @@ class Bags:
 
         Both own the backprop from the source (C10), lie on one path, and are allowed one run or start from zero.
         """
-        if not all(self._propagates(each, source) for each in (routine, earlier)):
+        if not all(owns(self._comps[each], source) for each in (routine, earlier)):
             return False
         if routine != earlier:
-            return earlier in self._comps[routine].path or routine in self._comps[earlier].path
-        comp = self._comps[routine].comp
+            return earlier in self._compiled[routine].path or routine in self._compiled[earlier].path
+        comp = self._comps[routine]
         return target in comp.zeroes or source in comp.zeroes or comp.allowance(target) == 1
 
-    def _propagates(self, routine: int, source: Node) -> bool:
-        owned = self._comps[routine].comp.owned
-        return any(fragment.kind == "backprop" and fragment.gradient is source for fragment in owned)
-
     def _added(self, event: Ran, gradient: Node, bag: Bag) -> list[str]:
-        comp = self._comps[event.routine].comp
+        comp = self._comps[event.routine]
         bag.additions[event.routine] += 1
         bag.void = bag.void or event.timing
         allowed = 1 if gradient in comp.zeroes else comp.allowance(gradient)

@@ -23,16 +23,12 @@ from counterfoil_oracles.histories.encoding import (
     ZH,
     ZW,
     Codes,
-    Move,
     P,
     adds,
     alphabet,
-    compile_faults,
-    extern,
-    moves,
-    required,
     zeroes,
 )
+from counterfoil_oracles.histories.tables import Move, compile_faults, extern, moves
 
 Word = int | str
 """One event of a history: the number of a routine that runs, or the gradient that is written from outside."""
@@ -83,12 +79,12 @@ def reachable(codes: Codes, dropped: Collection[str] = (), steps: int | None = N
     With ``steps`` only histories of so many events, whose number is counted; without, of any number.
     """
     found = Reached()
-    along = moves(codes) if "req" in dropped or required(codes) else _runnable(codes)
+    along = moves(codes, frozenset(dropped))
     layer = {START: 1}
     while layer and (steps is None or steps > 0):
         following: dict[int, int] = {}
         for state, ways in layer.items():
-            for word, after in successors(along, state, dropped):
+            for word, after in successors(along, state):
                 found.histories += ways
                 if after == DOUBLED:
                     found.doubled = found.doubled or (state, word)
@@ -104,16 +100,10 @@ def reachable(codes: Codes, dropped: Collection[str] = (), steps: int | None = N
     return found
 
 
-def _runnable(codes: Codes) -> list[Move | None]:
-    """The moves of a path without a propagator: its contributors to H never run (run/fragment-not-owned)."""
-    return [None if code & AH else move for code, move in zip(codes, moves(codes), strict=True)]
-
-
-def successors(along: Iterable[Move | None], state: int, dropped: Collection[str]) -> Iterator[tuple[Word, int]]:
+def successors(along: Iterable[Move], state: int) -> Iterator[tuple[Word, int]]:
     """Each accepted event in a state, with the state after it."""
-    no_dependencies, no_count = "dep" in dropped, "cnt" in dropped
     for number, move in enumerate(along):
-        if move is not None and not move.refused(state, no_dependencies, no_count):
+        if not move.refused(state):
             yield number, move.after(state)
     yield "H", extern(state, 0)
     yield "W", extern(state, 1)
@@ -178,10 +168,8 @@ def delivered(codes: Codes, order: Iterable[int], kinds: int) -> tuple[bool, boo
 
 def cycle_is_accepted(codes: Codes, state: int, dropped: Collection[str] = ()) -> int | None:
     """The state after each routine ran once, in compile order, from that state; None where a run is refused."""
-    if "req" not in dropped and not required(codes):
-        return None
-    for move in moves(codes):
-        if move.refused(state, "dep" in dropped, "cnt" in dropped):
+    for move in moves(codes, frozenset(dropped)):
+        if move.refused(state):
             return None
         state = move.after(state)
         if state == DOUBLED:

@@ -58,7 +58,8 @@ class Follower:
     def _ran(self, command: Command) -> Told:
         routine = self._named(command, "routine")
         timing = bool(command.args.get("timing", False))
-        return [(routine.ledger, Ran(routine.routine_id, routine.locations, timing))]
+        path = tuple(entry.routine_id for entry in self._named(command, "context").lineage)
+        return [(routine.ledger, Ran(routine.routine_id, routine.locations, timing, path))]
 
     def _written(self, command: Command) -> Told:
         context = self._named(command, "context")

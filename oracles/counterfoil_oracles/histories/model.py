@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from counterfoil_reference import history, lineage
-from counterfoil_reference.frontier import Frontier
+from counterfoil_reference.frontier import Frontier, unmet
 from counterfoil_spec.programs.comps import Comp, Fragment, comp
 from counterfoil_spec.programs.nodes import Node
 
@@ -200,7 +200,7 @@ class History:
         """The clauses that refuse to run it through the value that compiling ``tip`` returned (its own: None)."""
         at = number if tip is None or number not in self.paths[tip] else tip
         faults = [REQUIRED] if lineage.unowned(self.entry(number), self.path(at)) else []
-        faults += [] if self.dependencies[number] <= self.executed else [DEPENDENCIES]
+        faults += [DEPENDENCIES] if unmet(self.dependencies[number], self.executed) else []
         return faults + ([COUNT] if history.overdrawn(self.entry(number), self.counts, self._buffer) else [])
 
     def run(self, number: int) -> None:

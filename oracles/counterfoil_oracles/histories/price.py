@@ -6,8 +6,9 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from counterfoil_oracles.histories.encoding import AH, DOUBLED, START, Codes, P, alphabet, compile_faults, lineage_of
+from counterfoil_oracles.histories.encoding import AH, DOUBLED, START, Codes, P, alphabet, lineage_of
 from counterfoil_oracles.histories.explorer import cycle_is_accepted, delivers
+from counterfoil_oracles.histories.tables import compile_faults
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,6 @@ def price(longest: int) -> Iterator[Refused]:
             if not faults:
                 following.append((*path, code))
             elif _has_a_point((*path, code)) and (cycles := right_cycles((*path, code))):
-                refused.append(Refused((*path, code), frozenset(faults), cycles > 1))
+                refused.append(Refused((*path, code), faults, cycles > 1))
         yield from sorted(refused, key=lambda each: (sum(code.bit_count() for code in each.codes), each.codes))
         accepted = following

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from counterfoil_oracles.histories.encoding import BOTH, ONLY_H, ONLY_W, START, Codes, extern, lineage_of, moves
+from counterfoil_oracles.histories.encoding import BOTH, ONLY_H, ONLY_W, START, Codes, lineage_of
 from counterfoil_oracles.histories.explorer import Word
 from counterfoil_oracles.histories.model import GRADIENTS, H, History, W, of_lineage
+from counterfoil_oracles.histories.tables import extern, moves
 
 
 def walk(codes: Codes, events: int) -> Iterator[tuple[History, int, tuple[Word, ...]]]:

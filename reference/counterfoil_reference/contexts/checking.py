@@ -8,6 +8,7 @@ from counterfoil_reference import lineage
 from counterfoil_reference.contexts.compiling import Routine
 from counterfoil_reference.contexts.pools import Location
 from counterfoil_reference.contexts.units import Unit, check_released
+from counterfoil_reference.frontier import unmet
 from counterfoil_reference.history import overdrawn
 from counterfoil_spec.programs.nodes import Node
 from counterfoil_spec.programs.symbols import Symbol
@@ -111,7 +112,7 @@ def _is_stale(routine: Routine, location: Location) -> bool:
 
 def missing_dependencies(routine: Routine) -> list[int]:
     """The ids it depends on that have not run, in order (context:99)."""
-    return sorted(routine.execution_deps - routine.ledger.executed)
+    return unmet(routine.execution_deps, routine.ledger.executed)
 
 
 def _check_dependencies(routine: Routine) -> None:

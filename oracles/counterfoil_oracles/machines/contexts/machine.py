@@ -72,7 +72,8 @@ _COMPUTING: Final[tuple[tuple[int, ContextPlan], ...]] = (
 """What it does in programs that put the compiler to the test: three of ten."""
 
 _ON_CUDA: Final[tuple[tuple[int, ContextPlan], ...]] = (
-    (6, devices.across), (6, devices.exchange), (5, devices.replayed), (8, devices.fused), (4, losing.lose),
+    (6, devices.across), (6, devices.exchange), (5, devices.replayed), (8, devices.fused), (4, devices.behind),
+    (4, losing.lose),
 )  # fmt: skip
 """What it does besides where there are CUDA devices."""
 

@@ -7,17 +7,20 @@ from counterfoil_oracles.machines.contexts import shapes
 from counterfoil_oracles.machines.contexts.plans import compiling, moving, running
 from counterfoil_oracles.machines.contexts.sketch import Sketch
 from counterfoil_oracles.machines.contexts.universe import node
-from counterfoil_oracles.machines.contexts.world import ContextWorld
-from counterfoil_oracles.machines.world import Plan
+from counterfoil_oracles.machines.contexts.world import ContextWorld, accepted
+from counterfoil_oracles.machines.world import Plan, do, make, ref
 
 Plans = Plan[None]
 
 
 def whole_path(world: ContextWorld) -> Plans:
-    """A path that is there, or a new one over gradients, run from end to end through its last value."""
+    """A path that is there, or a new one over gradients, run from end to end through its last value.
+
+    Now and then a run of it is made again and taken back, and counts saved before it was compiled are put back.
+    """
     c = world.chooser
     tips = [name for name in world.routines if world.is_live(name)][-4:]
-    tip = pick(c, tips) if tips and chance(c, 35) else (yield from _line(world))
+    tip, saved = (pick(c, tips), None) if tips and chance(c, 35) else (yield from _line(world))
     path = [tip]
     while path[-1] in world.parents:
         path.append(world.parents[path[-1]])
@@ -28,22 +31,33 @@ def whole_path(world: ContextWorld) -> Plans:
                 yield from running.bind_symbols(world, routine)
                 yield from running.write_inputs(world, tip, routine)
             yield from running.checked_run(world, tip, routine)
+    if routines and chance(c, 30):
+        routine = pick(c, routines)
+        if accepted((yield from running.checked_run(world, tip, routine))):
+            yield from do("rollback", context=ref(tip), routine=ref(routine))
+    if saved is not None:
+        yield from do("restore_history", history=ref(saved))
 
 
-def _line(world: ContextWorld) -> Plan[str]:
-    """Resets, contributions and propagations compiled in a line over data, those refused left out; the last value."""
+def _line(world: ContextWorld) -> Plan[tuple[str, str | None]]:
+    """Resets, contributions and propagations compiled in a line over data, those refused left out.
+
+    The last value, and the counts saved before, if they were.
+    """
     c = world.chooser
     context = (yield from compiling.root(world)) if chance(c, 60) else world.context()
-    for label in ("x", "w1", "w2"):
+    gradients = ("gh", "gw1", "gw2", "gy") if chance(c, 75) else ()  # that have a buffer, so that they are counted
+    for label in ("x", "w1", "w2", *gradients):
         yield from node(world, label)
         if not world.holds(context, label):
             context = (yield from moving.set_values(world, context, label)) or context
+    saved = (yield from make(world, "s", "save_history", context=ref(context))) if chance(c, 25) else None
     sketches = (yield from _one_trunk(world)) if chance(c, 50) else (yield from _any(world))
     for sketch in sketches:
         made = yield from compiling.comp_of(world, sketch, context)
         if made is not None:
             context = (yield from compiling.compiled(world, context, made)) or context
-    return context
+    return context, saved
 
 
 def _any(world: ContextWorld) -> Plan[list[Sketch]]:
@@ -68,6 +82,8 @@ def _one_trunk(world: ContextWorld) -> Plan[list[Sketch]]:
         found.append(one)
     yield from last.propagate(world, "gh", "gw1", "x")
     found.append(last)
-    if chance(c, 60):
+    if chance(c, 30):
+        found[-2:] = reversed(found[-2:])
+    elif chance(c, 45):
         found.insert(c.integer(0, len(found) - 1), found.pop(c.integer(0, len(found) - 1)))
     return found

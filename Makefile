@@ -15,7 +15,7 @@ SAY := @printf '== %s\n'
 
 .DEFAULT_GOAL := help
 .PHONY: help venv native run test lint pytest test-long exhaustive histories mutants soak bench sanitize tsan clang arm64 clean
-.PHONY: docs targets-venv test-targets cuda-venv emulated-driver test-cuda test-cuda-asan cuda-resources
+.PHONY: docs targets-venv test-targets cuda-venv emulated-driver test-cuda test-cuda-asan cuda-resources mutants-cuda
 .PHONY: gpu-python test-gpu bench-gpu
 
 help:
@@ -203,6 +203,13 @@ test-cuda-asan: cuda-venv emulated-driver
 	@$(EMULATED) COUNTERFOIL_CACHE=$(CURDIR)/build/emulated-cache-asan EMUCUDA_CXXFLAGS=-fsanitize=address EMUCUDA_PROTECT=0 \
 		ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$$($(CXX) -print-file-name=libasan.so):$$($(CXX) -print-file-name=libstdc++.so) \
 		$(CUDA_BIN)/python -m pytest -q -p no:cacheprovider $(addprefix tests/cuda_kernels/test_,$(ASAN_SAMPLE:=.py))
+
+# Planted defects of CUDA devices, each in the driver's mode that shows it. MUTANTS_CUDA: groups, ids, and options.
+MUTANTS_CUDA ?= cuda-order cuda-memory cuda-kernels cuda-contexts
+
+mutants-cuda: cuda-venv emulated-driver
+	$(SAY) 'mutants-cuda: planted defects of CUDA devices, and how long the machines take to find each'
+	@$(EMULATED) $(CUDA_BIN)/counterfoil mutants $(MUTANTS_CUDA)
 
 cuda-resources: cuda-venv
 	$(SAY) 'cuda-resources: registers, shared memory and spills of every kernel for sm_80, sm_90 and sm_100'

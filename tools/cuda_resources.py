@@ -1,8 +1,9 @@
 """Registers, shared memory, stack and spills of the CUDA kernels: ``python tools/cuda_resources.py --check``.
 
-Representative instances of every kernel of ``fast/cuda`` are compiled by NVRTC, as a user's machine compiles them, for
-each architecture; no driver and no GPU is needed. What ptxas says is compared with ``fast/cuda/resources.json``: a
-spill fails, and so does a register, a byte of static shared memory or a byte of stack above what is recorded there.
+Representative instances of every kernel of ``fast/cuda``, and the kernels that contexts emit for a few whole steps of
+training, are compiled by NVRTC, as a user's machine compiles them, for each architecture; no driver and no GPU is
+needed. What ptxas says is compared with ``fast/cuda/resources.json``: a spill fails, and so does a register, a byte of
+static shared memory or a byte of stack above what is recorded there.
 ``--update`` records anew. The compiler is one release of NVRTC, fetched from PyPI into ``build/nvrtc`` where the
 interpreter has no such release: other releases allocate registers otherwise.
 """
@@ -21,12 +22,16 @@ from importlib import metadata
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import counterfoil.compile as compiling
+import counterfoil_spec.tensors as tensor
+from counterfoil.compile.cuda import generate
 from counterfoil.cuda.compiler import FLAGS
 from counterfoil.cuda.kernels import filling, multiplying, normalizing, pointwise, reducing, scanning, transposing
 from counterfoil.cuda.kernels.multiplying import TILES, Side
 from counterfoil.cuda.sources import Source
-from counterfoil_spec.dtypes import Dtype
+from counterfoil_spec.dtypes import Dtype, float64
 from counterfoil_spec.kernels import KERNELS, Family
+from counterfoil_spec.tensors.tensor import Tensor
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 RECORD: Final = ROOT / "fast" / "cuda" / "resources.json"
@@ -59,10 +64,10 @@ Uses = dict[str, dict[str, Use]]
 # --- instances -------------------------------------------------------------------------------------------------------
 
 
-def instances() -> dict[str, Source]:
-    """The instances by name. Those marked ``*`` are compiled in the short form too."""
+def instances() -> dict[str, str]:
+    """The texts of the instances by name. Those marked ``*`` are compiled in the short form too."""
     named = [*_reductions(), *_lines(), *_products(), *_pointwise(), *_others()]
-    return dict(named)
+    return {name: source.text for name, source in named} | dict(_emitted())
 
 
 def _dtype(name: str) -> Dtype:
@@ -127,6 +132,12 @@ def _pointwise() -> Iterator[tuple[str, Source]]:
             yield f"{name} {dtypes[-1].name}", pointwise.source(pointwise.kernel(row, dtypes), way)
     add, half, nibble = KERNELS["add"], _dtype("float16"), _dtype("int4")
     yield "add float16 vectors *", pointwise.source(pointwise.kernel(add, (half,) * 3), (("CF_LANES", "8"),))
+    fma, single = KERNELS["fma"], _dtype("float32")
+    yield "fma float32 vectors", pointwise.source(pointwise.kernel(fma, (single,) * 4), (("CF_LANES", "4"),))
+    widened = pointwise.kernel(KERNELS["cast"], (_dtype("float64"), _dtype("float8_e4m3fn")))
+    yield "cast float8_e4m3fn float64 vectors", pointwise.source(widened, (("CF_LANES", "2"),))
+    whole = pointwise.kernel(add, (_dtype("complex128"),) * 3)
+    yield "add complex128 vectors", pointwise.source(whole, (("CF_LANES", "1"), ("CF_ALIKE", "2")))
     rows = (("CF_LANES", "4"), ("CF_ALIKE", "2"), ("CF_RANK", "2"))
     yield "add float32 rows", pointwise.source(pointwise.kernel(add, (_dtype("float32"),) * 3), rows)
     yield "add int4 bytes", pointwise.source(pointwise.kernel(add, (nibble,) * 3), (("CF_PARTS", "1"),))
@@ -152,6 +163,46 @@ def _others() -> Iterator[tuple[str, Source]]:
         moved = pointwise.Expression("CF_X(0)", (dtype, dtype))
         yield f"copy {bits}", pointwise.source(moved, (("CF_RANK", "2"),))
     yield "iota float32", filling.counting(_dtype("float32"), 1, False)
+
+
+# --- what contexts emit ----------------------------------------------------------------------------------------------
+
+
+def _emitted() -> Iterator[tuple[str, str]]:
+    """By name, the kernels of a step of training: gradients, and a descent with momentum."""
+    for loss in (_perceptron, _convolution, _attention, _map):
+        descent = tensor.sequence(tensor.grad_update(found := loss()), tensor.sgd_update(found, lr=0.1, momentum=0.9))
+        plan = compiling.plan(descent.code, compiling.NOTHING_DECIDED, "step")
+        yield f"emitted {loss.__name__[1:]}", generate([plan.lowered], plan).text
+
+
+def _perceptron() -> Tensor:
+    """Large products, sums over batches, bias rows, a cross entropy."""
+    x, y = tensor.data("x", (256, 784)), tensor.data("y", (256, 10))
+    hidden = tensor.relu(x @ tensor.param("w", (784, 512)) + tensor.param("b", (512,)))
+    return tensor.cross_entropy(hidden @ tensor.param("v", (512, 10)), y)
+
+
+def _convolution() -> Tensor:
+    """Products over several loops, a pool, gathered gradients."""
+    images, labels = tensor.data("images", (32, 28, 28, 1)), tensor.data("labels", (32, 10))
+    maps = tensor.relu(tensor.conv2d(images, tensor.param("k", (3, 3, 1, 16)), padding=1))
+    weights = tensor.param("w", (14, 14, 16, 10))
+    found = tensor.einsum("b y x c, y x c o -> b o", tensor.max_pool(maps, (2, 2)), weights)
+    return tensor.cross_entropy(found, labels)
+
+
+def _attention() -> Tensor:
+    """Products in batches, and a softmax between them."""
+    queries, keys, values = (tensor.param(label, (8, 128, 64)) for label in ("q", "k", "v"))
+    found = tensor.attention(queries, keys, values, tensor.causal_mask(128))
+    return tensor.mean(found * found)
+
+
+def _map() -> Tensor:
+    """A chain of maps of float64 over many elements, and one sum of them all."""
+    x, w = tensor.data("x", (1 << 20,), dtype=float64), tensor.param("w", (1 << 20,), dtype=float64)
+    return tensor.mean(tensor.tanh(x * w + x) * w)
 
 
 # --- the compiler ----------------------------------------------------------------------------------------------------
@@ -203,13 +254,13 @@ def uses_of(words: str) -> dict[str, Use]:
     return found
 
 
-def measured(sources: dict[str, Source], architectures: tuple[str, ...]) -> dict[str, Uses]:
+def measured(texts: dict[str, str], architectures: tuple[str, ...]) -> dict[str, Uses]:
     """What every kernel of every instance takes on every architecture."""
     nvrtc = library()
-    asked = [(name, arch) for name in sources for arch in architectures]
+    asked = [(name, arch) for name in texts for arch in architectures]
     with ThreadPoolExecutor() as pool:
-        words = pool.map(lambda each: uses_of(said(nvrtc, sources[each[0]].text, each[1])), asked)
-        found: dict[str, Uses] = {name: {} for name in sources}
+        words = pool.map(lambda each: uses_of(said(nvrtc, texts[each[0]], each[1])), asked)
+        found: dict[str, Uses] = {name: {} for name in texts}
         for (name, arch), uses in zip(asked, words, strict=True):
             for kernel, use in uses.items():
                 found[name].setdefault(kernel, {})[arch] = use
@@ -256,12 +307,12 @@ def main(arguments: list[str] | None = None) -> int:
     mode.add_argument("--update", action="store_true", help="rewrite the record")
     parser.add_argument("--short", action="store_true", help="a few instances for one architecture")
     given = parser.parse_args(arguments)
-    sources = instances()
+    texts = instances()
     record = json.loads(RECORD.read_text()) if RECORD.exists() else {}
     if given.short and given.check:
-        found = measured({name: text for name, text in sources.items() if name.endswith("*")}, ARCHITECTURES[1:2])
+        found = measured({name: text for name, text in texts.items() if name.endswith("*")}, ARCHITECTURES[1:2])
     else:
-        found = measured(sources, ARCHITECTURES)
+        found = measured(texts, ARCHITECTURES)
         if given.update:
             RECORD.write_text(shown(found))
             record = json.loads(RECORD.read_text())

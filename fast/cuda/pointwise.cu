@@ -121,6 +121,26 @@ template <> struct __align__(16) cf_chunk<16> {
     cf_u32 x, y, z, w;
 };
 
+/* Where all operands are contiguous, each byte is touched once: whole accesses stream, and leave the caches to what is
+ * touched again. Rows may be read more than once. */
+#ifdef CF_RANK
+#define CF_STREAMS(chunk) false
+#else
+#define CF_STREAMS(chunk) (sizeof(chunk) == 16)
+#endif
+
+template <class C> CF_DEVICE C cf_read_chunk(const C *at) {
+    if constexpr (CF_STREAMS(C)) {
+        uint4 read = __ldcs((const uint4 *)at);
+        return {read.x, read.y, read.z, read.w};
+    } else return *at;
+}
+
+template <class C> CF_DEVICE void cf_write_chunk(C *at, C chunk) {
+    if constexpr (CF_STREAMS(C)) __stcs((uint4 *)at, make_uint4(chunk.x, chunk.y, chunk.z, chunk.w));
+    else *at = chunk;
+}
+
 template <int... D> struct cf_vectors {};
 template <int F, int... R> struct cf_vectors<F, R...> {
     cf_code<F> lanes[CF_LANES];
@@ -136,7 +156,7 @@ CF_DEVICE void cf_load_vectors(cf_vectors<F, R...> &vectors, void *const (&data)
         cf_code<F> code = cf_load<F>(data[K], places.at[K]);
         for (int lane = 0; lane < CF_LANES; lane++) vectors.lanes[lane] = code;
     } else {
-        chunk read = ((const chunk *)data[K])[places.at[K]];
+        chunk read = cf_read_chunk((const chunk *)data[K] + places.at[K]);
         memcpy(vectors.lanes, &read, sizeof read);
     }
     cf_load_vectors<K + 1, N>(vectors.rest, data, places);
@@ -161,7 +181,7 @@ CF_DEVICE void cf_compute_vector(void *const (&data)[CF_ALL], const cf_places<CF
     }
     chunk written;
     memcpy(&written, results, sizeof written);
-    ((chunk *)data[0])[places.at[0]] = written;
+    cf_write_chunk((chunk *)data[0] + places.at[0], written);
 }
 
 #ifdef CF_RANK

@@ -37,7 +37,7 @@ def told(program: str, **settings: str) -> Any:
     """
     start = "import json\nimport counterfoil as cf\nfrom tests.contexts.scenario import *\n"
     start += "def tell(thing):\n    print(json.dumps(thing))\n"
-    words = " ".join(f"{key}={value}" for key, value in settings.items())
+    words = " ".join(f"{key}={value}" for key, value in {"devices": "2", **settings}.items())
     environment = os.environ | {"EMUCUDA": words, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     done = subprocess.run(
         [sys.executable, "-c", start + program], env=environment, capture_output=True, text=True, check=False

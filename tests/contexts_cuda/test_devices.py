@@ -6,6 +6,7 @@ import json
 
 import pytest
 from tests.contexts.scenario import node, refusal
+from tests.contexts_cuda.emulated import EMULATED, told
 from tests.contexts_cuda.half import devices
 
 import counterfoil as cf
@@ -53,6 +54,24 @@ def test_rows_of_a_device() -> None:
     assert context.codegen_capabilities()["dtypes"] == ["float32", "float64", "int32", "int64"]
     assert cf.backend_facts_of_name("cuda")["available"] is True
     assert cf.host_capabilities()["cuda"] != "none"
+
+
+@pytest.mark.skipif(not EMULATED, reason="counts what the driver made")
+def test_live_streams_are_those_that_the_driver_made() -> None:
+    """As many as were made and not destroyed, after a capture too, which has one of its own meanwhile."""
+    program = """
+import ctypes
+from tests.contexts_cuda.test_running import several
+calls = ctypes.CDLL("libcuda.so.1").emucuda_calls
+code, x, y = several()
+context, routine = cf.Context.cuda().set_values(x, [1.0] * 200).compile(code)
+for _ in range(3):
+    context = context.run(routine)
+context.sync()
+made = calls(b"cuStreamCreate") - calls(b"cuStreamDestroy")
+tell([context.debug_info()["live_streams"] - made, context.debug_info()["live_graphs"], calls(b"cuStreamDestroy") > 0])
+"""
+    assert told(program) == [0, 1, True]
 
 
 def test_memory_is_what_was_requested() -> None:

@@ -6,6 +6,7 @@ import gc
 import threading
 from typing import Any
 
+from tests.contexts_cuda.half import devices
 from tests.contexts_cuda.test_running import live_graphs, several, sums
 
 import counterfoil as cf
@@ -21,7 +22,7 @@ def ready(ordinal: int = 0) -> tuple[Any, Any, Any, Any]:
 
 
 def test_captures_while_other_threads_work(mode: str) -> None:
-    """Four threads, two on each device, capture and replay their own routines, with uploads and reads of their own."""
+    """Four threads, on all devices, capture and replay their own routines, with uploads and reads of their own."""
     failures: list[BaseException] = []
 
     def work(ordinal: int) -> None:
@@ -37,7 +38,7 @@ def test_captures_while_other_threads_work(mode: str) -> None:
         except BaseException as failure:
             failures.append(failure)
 
-    threads = [threading.Thread(target=work, args=(place % 2,)) for place in range(4)]
+    threads = [threading.Thread(target=work, args=(place % devices(),)) for place in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

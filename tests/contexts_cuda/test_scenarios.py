@@ -26,6 +26,7 @@ from tests.contexts import (
     test_unwritten,
 )
 from tests.contexts.test_kernels_handed_over import fed
+from tests.contexts_cuda.half import devices
 
 __all__ = ["fed"]
 
@@ -43,13 +44,16 @@ _OF_CPUS = frozenset({
 })  # fmt: skip
 """What compares two CPU backends, or spells the name of one."""
 
+_OF_TWO_DEVICES = frozenset({"test_gradients_are_summed_between_devices"})
+
 
 def _scenarios() -> dict[str, object]:
     """Each test under a name of its own; the modules themselves are not collected a second time here."""
     found: dict[str, object] = {}
+    left_out = _OF_CPUS if devices() > 1 else _OF_CPUS | _OF_TWO_DEVICES
     for module in _MODULES:
         for name, value in vars(module).items():
-            if name.startswith("test_") and callable(value) and name not in _OF_CPUS:
+            if name.startswith("test_") and callable(value) and name not in left_out:
                 found[f"{name}__{module.__name__.rsplit('.test_')[-1]}"] = value
     return found
 

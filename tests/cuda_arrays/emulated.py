@@ -64,7 +64,7 @@ def told(program: str, **settings: str) -> Any:
     The program starts with ``cf``, ``d`` (the first device), ``tell`` and ``lost(call)``, the words of the memory/lost
     that a call raises. Settings are the emulated driver's.
     """
-    words = " ".join(f"{key}={value}" for key, value in settings.items())
+    words = " ".join(f"{key}={value}" for key, value in {"devices": "2", **settings}.items())
     environment = os.environ | {"EMUCUDA": words, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     done = subprocess.run(
         [sys.executable, "-c", _START + program], env=environment, capture_output=True, text=True, check=False

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.cuda_arrays.emulated import EMULATED, live_allocations, live_objects, told
+from tests.cuda_arrays.emulated import EMULATED, devices, live_allocations, live_objects, told
 from tests.cuda_arrays.test_threads import together
 
 import counterfoil as cf
@@ -84,6 +84,7 @@ def test_pages_that_are_being_unlocked_are_locked_anew(device: Cuda) -> None:
     together(work)
 
 
+@pytest.mark.skipif(devices() < 2 and not EMULATED, reason="a device that nobody else opens: needs two")
 def test_a_device_of_a_thread_that_ended_is_left_quietly() -> None:
     """A program whose device, memory, work and registered pages a thread opened ends without a word."""
     program = """

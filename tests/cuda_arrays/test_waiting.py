@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.cuda_arrays.drawing import bytes_to, filling
-from tests.cuda_arrays.emulated import calls, configure
+from tests.cuda_arrays.emulated import calls, configure, devices
 
 import counterfoil as cf
 from counterfoil.cuda.device import Cuda, opened
@@ -50,6 +51,7 @@ def test_events_are_used_again(device: Cuda) -> None:
     assert calls("cuEventCreate") - made <= 2
 
 
+@pytest.mark.skipif(devices() < 2, reason="needs two devices")
 def test_one_device_follows_another_on_its_stream(device: Cuda) -> None:
     """The host waits for neither."""
     other = opened(1)

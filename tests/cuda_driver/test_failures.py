@@ -48,8 +48,10 @@ def test_names_need_no_version(device: Device) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["cuMemAlok", "cuMemAlloc_v9", "malloc", "emucuda_calls"]
-    + ["cuGetErrorName", "cuGetErrorString", "cuGetProcAddress", "cuGetProcAddress_v2", "cuEventRecordWithFlags"],
+    [
+        *("cuMemAlok", "cuMemAlloc_v9", "malloc", "emucuda_calls"),
+        *("cuGetErrorName", "cuGetErrorString", "cuGetProcAddress", "cuGetProcAddress_v2", "cuEventRecordWithFlags"),
+    ],
 )
 def test_a_failure_that_cannot_come_is_no_setting(device: Device, name: str) -> None:
     """A failure of what is no entry point, or of one that never fails, is refused, and nothing is planned."""

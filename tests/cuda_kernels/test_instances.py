@@ -126,3 +126,13 @@ def test_ptx_says_how_operations_of_floats_round(source: Source) -> None:
     made = compiler.cubin(source.text, "sm_999")
     found = ROUNDED.findall(made)
     assert found and all(b".rn." in operation for operation in found) and b".ftz" not in made
+
+
+def test_whole_accesses_stream_where_each_byte_is_touched_once() -> None:
+    """Contiguous operands: loads and stores of 16 bytes are evicted first. Rows, which may be read again, are not."""
+    add = pointwise.kernel(KERNELS["add"], (float32,) * 3)
+    streamed = compiler.cubin(pointwise.source(add, (("CF_LANES", "4"),)).text, "sm_999")
+    wide = set(re.findall(rb"\b(?:ld|st)\.global[\w.]*\.v4\.\w+", streamed))
+    assert wide == {b"ld.global.cs.v4.u32", b"st.global.cs.v4.u32"}
+    kept = compiler.cubin(pointwise.source(add, WAYS["rows"]).text, "sm_999")
+    assert b".cs." not in kept and b".v4." in kept

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import counterfoil_reference as reference
+from counterfoil_oracles.compare import first_divergence
 from counterfoil_oracles.cuda import setting
 from counterfoil_oracles.cuda.emulation import MODES, environment
 from counterfoil_oracles.environment import HarnessError
@@ -18,6 +19,7 @@ from counterfoil_oracles.machines.contexts.tally import Tally
 from counterfoil_oracles.machines.histogram import Histogram
 from counterfoil_oracles.machines.program import Diverged
 from counterfoil_oracles.subjects import second_copy
+from counterfoil_spec.commands import Command
 
 
 @pytest.fixture(autouse=True)
@@ -86,6 +88,29 @@ def test_a_missing_wait_is_found(twin: Any) -> None:
 
     checks.wait = hasty
     assert "has reached" in (found(twin) or "")
+
+
+def test_work_waited_for_before_a_refusal_is_its_own_affair(twin: Any) -> None:
+    """Whether memory fits in a budget depends on how far the work is that holds some: the reference follows."""
+    twin.inspection.model_cuda(setting.DEVICES)
+    device = type(twin.cuda(0))
+    room = device.room
+
+    def after_its_work(self: Any, nbytes: int) -> None:
+        self.advance(self.submitted - self.reached)
+        room(self, nbytes)
+
+    device.room = after_its_work
+    held = {"device": {"ref": "d"}, "nbytes": 8}
+    commands = [
+        Command(do="cuda", args={"ordinal": 0}, bind="d"),
+        Command(do="buffer", args=held, bind="b"),
+        Command(do="submit_fill", args={"buffer": {"ref": "b"}, "byte": 1}),
+        Command(do="drop", args={"names": [{"ref": "b"}]}),
+        Command(do="device.set_budget", args={"device": {"ref": "d"}, "nbytes": 7}),
+        Command(do="buffer", args=held, bind="c"),
+    ]
+    assert first_divergence(reference, twin, commands) is None
 
 
 def test_work_out_of_order_is_found(twin: Any) -> None:

@@ -65,7 +65,7 @@ def debug_info(device: Cuda) -> dict[str, object]:
     """What lives of the device in this process: streams, graphs, loaded cubins (context:170)."""
     from counterfoil.cuda import cubins, graphs
 
-    return {"live_streams": 1, "live_graphs": graphs.live(device), "cubins": cubins.loaded(device)}
+    return {"live_streams": len(device.streams()), "live_graphs": graphs.live(device), "cubins": cubins.loaded(device)}
 
 
 def _version(name: str) -> str | None:

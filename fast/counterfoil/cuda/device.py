@@ -67,6 +67,10 @@ class Cuda(Device):
         """Its timeline."""
         return self.timeline
 
+    def streams(self) -> tuple[driver.Stream, ...]:
+        """Its streams that live: that of its timeline, and one that follows nothing. Captures have theirs meanwhile."""
+        return self.timeline.raw, self._side
+
     @property
     def reached(self) -> int:
         """The number of the last submission that the driver is known to have done: this asks it."""

@@ -7,10 +7,11 @@ from typing import Final
 
 import msgspec
 
+from counterfoil_oracles import subjects
 from counterfoil_oracles.campaigns.asking import run_target
 from counterfoil_oracles.campaigns.halving import run_halves
 from counterfoil_oracles.campaigns.units import Checked, Result, Unit
-from counterfoil_oracles.cuda import emulation, setting
+from counterfoil_oracles.cuda import emulation, offer, setting
 from counterfoil_spec import __version__
 
 _decoder: Final = msgspec.json.Decoder(Unit)
@@ -34,4 +35,7 @@ def _set(checked: Checked) -> None:
     """Have programs use the devices that are checked; another campaign may have had this process before."""
     if checked.mode is not None and not emulation.is_entered(checked.mode):
         raise RuntimeError(f"the worker does not find the emulated driver in mode {checked.mode}")
-    setting.use(setting.DEVICES if checked.device == "cuda" else 0)
+    if checked.device == "cuda" and checked.subject is not None:
+        offer.use_of(subjects.half(checked.subject))
+    else:
+        setting.use(0)

@@ -30,6 +30,9 @@ from counterfoil_spec.refusals import Lost
 SUBJECT_FIRST: Final = frozenset({"device.lose", "device.state", "buffer.borrow", "array.borrow"})
 """Commands whose outcome depends on how far the subject is, or on its addresses: it goes first, and is followed."""
 
+ALLOCATES: Final = frozenset({"buffer", "empty", "array.to_device", "array.copy"})
+"""Commands that make memory of a device."""
+
 _KEPT: Final = 4096
 """Most kernel calls whose operands are kept until they are performed."""
 
@@ -114,10 +117,13 @@ class Following:
 
     def subject_goes_first(self, command: Command) -> bool:
         """Whether the subject carries the command out before the reference."""
-        if command.do not in SUBJECT_FIRST:
+        named = self._named(command.args.get("device"))
+        device = named if named is not None else getattr(self._named(command.args.get("array")), "device", None)
+        if device is None or not hasattr(device, "submitted") or not is_cuda(device):
             return False
-        device = self._named(command.args.get("device"))
-        return device is not None and hasattr(device, "submitted") and is_cuda(device)
+        if command.do in ALLOCATES:  # within a budget: the work that the driver has got is waited for before a refusal
+            return device.budget is not None
+        return command.do in SUBJECT_FIRST
 
     def borrowed(self, command: Command, outcome: Outcome) -> None:
         """Let the reference's device map what the subject's mapped: pages are a matter of addresses."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 from counterfoil_spec.refusals import Lost
 
 DEVICES: Final = 2
-"""CUDA devices that programs use: as many as the reference models."""
+"""CUDA devices that programs use at most: as many as show what happens between two."""
 
 
 class Setting:

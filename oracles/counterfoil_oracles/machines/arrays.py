@@ -9,7 +9,7 @@ from counterfoil_oracles.collecting import between_programs
 from counterfoil_oracles.coverage import Coverage
 from counterfoil_oracles.machines.choices import RandomChooser, chance, pick, weighted
 from counterfoil_oracles.machines.histogram import Histogram
-from counterfoil_oracles.machines.plans import arrays, corners, cuda, kernels, memory, odd, sharing, words
+from counterfoil_oracles.machines.plans import arrays, blocks, corners, cuda, kernels, memory, odd, sharing, words
 from counterfoil_oracles.machines.program import Program
 from counterfoil_oracles.machines.world import Plan, World
 
@@ -92,6 +92,7 @@ CUDA_PLANS: Final[tuple[tuple[int, Callable[[World], Plan[None]]], ...]] = (
     (3, cuda.neighbours),
     (2, cuda.bounded),
     (1, cuda.ordinals),
+    (3, blocks.several),
 )
 """What it does besides, now and then, where there are CUDA devices."""
 

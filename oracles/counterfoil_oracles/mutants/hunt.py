@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from counterfoil_oracles.check import MACHINES, PROGRAM_STEPS
 from counterfoil_oracles.collecting import settle_imports
-from counterfoil_oracles.cuda import setting
+from counterfoil_oracles.cuda import offer
 from counterfoil_oracles.machines.arrays import random_program
 from counterfoil_oracles.machines.contexts.machine import context_program
 from counterfoil_oracles.machines.contexts.tally import Tally
@@ -83,9 +83,9 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--trace", type=Path, help="where to write the shrunk program that parted the halves first")
     parser.add_argument("seeds", type=int, nargs="+")
     options = parser.parse_args(argv)
-    if options.device == "cuda":
-        setting.use()
     reference, subject = half(REFERENCE), half(SUBJECT)
+    if options.device == "cuda":
+        offer.use_of(subject)
     settle_imports()
     shortest: Diverged | None = None
     for seed in options.seeds:

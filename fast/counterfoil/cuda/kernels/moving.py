@@ -41,11 +41,6 @@ def plan(device: Cuda, dst: Array, src: Array) -> calls.Launch:
     return pointwise.evaluation(device, pointwise.Expression("CF_X(0)", (moved, moved)), [dst, src])
 
 
-def enqueue_copy(device: Cuda, dst: Array, src: Array) -> None:
-    """Enqueue the copy of ``src`` to ``dst`` on the device's stream, the device being current and addressing both."""
-    plan(device, dst, src)()
-
-
 def copy(device: Cuda, row: Row, dst: Array, sources: Sequence[Array]) -> calls.Launch | Answer:
     """The launch of the kernel copy, or SHAPE_MISMATCH."""
     (src,) = sources

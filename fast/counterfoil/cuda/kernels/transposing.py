@@ -1,7 +1,6 @@
 """Tiled copies (``fast/cuda/transpose.cu``): two layouts whose nearest neighbours lie along different axes.
 
-``fits(dst, src)`` says whether a copy is one; ``plan(device, dst, src)`` compiles it and gives what enqueues it;
-``enqueue`` does both at once, with the device current.
+``fits(dst, src)`` says whether a copy is one; ``plan(device, dst, src)`` compiles it and gives what enqueues it.
 """
 
 from __future__ import annotations
@@ -78,13 +77,6 @@ def plan(device: Cuda, dst: Array, src: Array) -> calls.Launch | None:
     along, across = turn.tiles(side_of(nbytes))
     arguments = packed(turn, pointer(dst.buffer), pointer(src.buffer), planes, along)
     return lambda: function.launch((along * across, min(planes, 65535), 1), (32, 8, 1), arguments)
-
-
-def enqueue(device: Cuda, dst: Array, src: Array) -> None:
-    """Enqueue the transposed copy; ``fits`` has said that there is one, and the device is current."""
-    launch = plan(device, dst, src)
-    if launch is not None:
-        launch()
 
 
 def source(nbytes: int, kept: int, wide: bool = False) -> Source:

@@ -71,6 +71,18 @@ def product(world: ContextWorld) -> Plan[Sketch]:
     return sketch
 
 
+def area(world: ContextWorld) -> Plan[Sketch]:
+    """More points than a block of a CUDA device has threads: written, and added up along each row or not."""
+    sketch, c = Sketch("area"), world.chooser
+    if chance(c, 50):
+        yield from sketch.fetch(world, "area", offsets=True)
+    else:
+        yield from sketch.set(world, "area", ["strip"], by="i -> i j", op=pick(c, ("neg", "identity")))
+    if chance(c, 40):
+        yield from sketch.set(world, "strip", ["area"], by="i j -> i", accumulate="add", initialize=True)
+    return sketch
+
+
 def two_symbols(world: ContextWorld) -> Plan[Sketch]:
     """A row up to an extent, both chosen at the run."""
     sketch = Sketch("two")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from counterfoil_oracles.cuda.setting import Setting
 from counterfoil_oracles.machines.choices import chance, pick, weighted
 from counterfoil_oracles.machines.contexts import numeric
 from counterfoil_oracles.machines.contexts.sketch import Sketch
@@ -370,5 +371,7 @@ SHAPES: Final[tuple[tuple[int, Shape], ...]] = (
 
 
 def draw(world: ContextWorld) -> Plan[Sketch]:
-    """A sketch of any family."""
+    """A sketch of any family; where there are CUDA devices, now and then one of several blocks."""
+    if Setting.devices and chance(world.chooser, 3):
+        return (yield from numeric.area(world))
     return (yield from weighted(world.chooser, SHAPES)(world))

@@ -60,6 +60,8 @@ SPECS: Final[dict[str, Data]] = {
     "left": {"shape": [8, 16], "intent": "never_virtual"},
     "right": {"shape": [16, 16], "intent": "never_virtual"},
     "both": {"shape": [8, 16], "zero_valid": True},
+    "area": {"shape": [9, 14]},
+    "strip": {"shape": [9]},
 }
 """The nodes by label, their dtype apart, which is the program's where none stands here."""
 

@@ -18,20 +18,20 @@ _NARROW: Final = (bit, int4, uint4, float4_e2m1fn)
 PAGE: Final = 4096
 
 
-def _device(world: World) -> str:
+def device(world: World) -> str:
     """A CUDA device that is not lost; the host if there is none."""
     devices = world.cuda_devices()
     return pick(world.chooser, devices) if devices else "host"
 
 
-def _empty(world: World, where: str, wanted: Dtype, shape: list[int], kind: str = "device") -> Plan[str | None]:
+def empty(world: World, where: str, wanted: Dtype, shape: list[int], kind: str = "device") -> Plan[str | None]:
     """A fresh array."""
     return (yield from make(world, "a", "empty", device=ref(where), dtype=wanted.name, shape=shape, kind=kind))
 
 
 def _array(world: World, where: str, wanted: Dtype, shape: list[int], kind: str = "device") -> Plan[str | None]:
     """A fresh array with drawn bytes, not waited for."""
-    name = yield from _empty(world, where, wanted, shape, kind)
+    name = yield from empty(world, where, wanted, shape, kind)
     nbytes = world.buffer(name).nbytes if name is not None else 0
     if name is not None and nbytes:
         source = yield from make(world, "a", "host_array", dtype=wanted.name, shape=shape)
@@ -43,7 +43,7 @@ def _array(world: World, where: str, wanted: Dtype, shape: list[int], kind: str 
 
 def chain(world: World) -> Plan[None]:
     """Kernels, copies, fills and submissions on two arrays of one device without a wait, and then a read of both."""
-    c, where = world.chooser, _device(world)
+    c, where = world.chooser, device(world)
     wanted, shape = pick(c, _WHOLE), pick(c, ([4], [3, 5], [33], [2, 3, 4]))
     names = []
     for _ in range(2):
@@ -68,10 +68,10 @@ def chain(world: World) -> Plan[None]:
             case _:
                 yield from do("kernel", name="fill", dst=ref(one), sources=[], value=c.integer(0, 1))
     for name in arrays:
-        yield from _read(world, name)
+        yield from read(world, name)
 
 
-def _read(world: World, name: str) -> Plan[None]:
+def read(world: World, name: str) -> Plan[None]:
     """The elements of an array, by way of a copy on the host."""
     copied = yield from make(world, "a", "array.to_device", array=ref(name), device=ref("host"))
     if copied is not None:
@@ -90,7 +90,7 @@ def crossing(world: World) -> Plan[None]:
             return
         where = pick(c, places)
         if chance(c, 30):
-            moved = yield from _empty(world, where, wanted, shape)
+            moved = yield from empty(world, where, wanted, shape)
             if moved is not None:
                 yield from do("transfer", src=ref(name), dst=ref(moved))
         else:
@@ -102,12 +102,12 @@ def crossing(world: World) -> Plan[None]:
             yield from do("submit", device=ref(where), work="increment", reads=[], writes=[ref(name)])
         name = moved
     if name is not None:
-        yield from _read(world, name)
+        yield from read(world, name)
 
 
 def bounced(world: World) -> Plan[None]:
     """Elements to a place of the host's that is not in a row, and from there to a device, with no wait between."""
-    c, where = world.chooser, _device(world)
+    c, where = world.chooser, device(world)
     wanted, count = pick(c, (*_WHOLE, *_NARROW)), c.integer(2, 9)
     wide = yield from make(world, "a", "host_array", dtype=wanted.name, shape=[2 * count])
     source = yield from _array(world, where, wanted, [count])
@@ -118,7 +118,7 @@ def bounced(world: World) -> Plan[None]:
     apart = yield from make(world, "a", "array.move", array=ref(wide), move=spread)
     whole = yield from _array(world, where, wanted, [2 * count])
     for _ in range(c.integer(1, 2)):
-        target = yield from _empty(world, _device(world), wanted, [count])
+        target = yield from empty(world, device(world), wanted, [count])
         if apart is None or target is None or whole is None:
             return
         sent = pick(c, ((source, apart), (whole, wide)))
@@ -126,16 +126,16 @@ def bounced(world: World) -> Plan[None]:
         yield from do("transfer", src=ref(apart), dst=ref(target))
         if chance(c, 50):
             yield from do("submit", device=ref(where), work="increment", reads=[], writes=refs([source]))
-        yield from _read(world, target)
+        yield from read(world, target)
 
 
 def scattered(world: World) -> Plan[None]:
     """Elements that the host puts where a device reads them: pinned memory, named by the host."""
-    c, where = world.chooser, _device(world)
+    c, where = world.chooser, device(world)
     wanted, count = pick(c, (*_WHOLE, *_NARROW)), c.integer(2, 9)
     pinned = yield from _array(world, where, wanted, [2 * count], pick(c, ("pinned", "mapped")))
     source = yield from _array(world, where, wanted, [count])
-    copied = yield from _empty(world, where, wanted, [2 * count])
+    copied = yield from empty(world, where, wanted, [2 * count])
     if pinned is None or source is None or copied is None:
         return
     lent = yield from make(world, "a", "array.borrow", array=ref(pinned), device=ref("host"))
@@ -146,31 +146,31 @@ def scattered(world: World) -> Plan[None]:
     if apart is not None:
         yield from do("transfer", src=ref(source), dst=ref(apart))
         yield from do("kernel", name="copy", dst=ref(copied), sources=[ref(pinned)])
-        yield from _read(world, copied)
+        yield from read(world, copied)
 
 
 def long_rows(world: World) -> Plan[None]:
     """Reductions of more terms than a warp has threads, along rows and columns, and the same of a row in a scan."""
-    c, where = world.chooser, _device(world)
+    c, where = world.chooser, device(world)
     name = pick(c, ("sum", "mean", "max", "argmax", "prod", "mean"))
     wanted = float32 if name == "mean" else pick(c, (int32, float32, uint8))
     count = pick(c, (40, 65, 128, 300, 700))
     shape, axes = pick(c, (([count], [0]), ([2, count], [1]), ([count, 3], [0]), ([2, count], [0, 1])))
     left = [extent for axis, extent in enumerate(shape) if axis not in axes]
-    source = yield from _empty(world, where, wanted, shape)
-    target = yield from _empty(world, where, int64 if name == "argmax" else wanted, left)
+    source = yield from empty(world, where, wanted, shape)
+    target = yield from empty(world, where, int64 if name == "argmax" else wanted, left)
     if source is None or target is None:
         return
     yield from do("kernel", name="iota", dst=ref(source), sources=[], axis=0)
     yield from do("kernel", name=name, dst=ref(target), sources=[ref(source)], axes=axes)
     if len(shape) == 1:
         yield from do("kernel", name="cumsum", dst=ref(source), sources=[ref(source)], axis=0)
-    yield from _read(world, target)
+    yield from read(world, target)
 
 
 def pages(world: World) -> Plan[None]:
     """Whole pages of the host's memory, and memory that is not, borrowed by a device: work of both on them."""
-    c, where = world.chooser, _device(world)
+    c, where = world.chooser, device(world)
     memory = {"bytes": values.content(c, 8), "format": "B", "pages": c.integer(1, 2), "readonly": chance(c, 15)}
     array = yield from make(world, "a", "from_buffer", dtype="uint8", object={**memory, "shape": []})
     if array is None:
@@ -186,7 +186,7 @@ def pages(world: World) -> Plan[None]:
         return
     yield from do("submit", device=ref(where), work="increment", reads=[], writes=[ref(lent)])
     if world.roles[lent] == "array" and chance(c, 60):
-        own = yield from _empty(world, where, uint8, world.shape(lent))
+        own = yield from empty(world, where, uint8, world.shape(lent))
         if own is not None:
             yield from do("kernel", name="copy", dst=ref(own), sources=[ref(lent)])
             yield from do("kernel", name="add", dst=ref(lent), sources=refs([own, lent]))
@@ -199,7 +199,7 @@ def pages(world: World) -> Plan[None]:
 
 def recycled(world: World) -> Plan[None]:
     """Memory let go of with work under way, and memory of the same size taken at once: by the device, by the host."""
-    c, where = world.chooser, _device(world)
+    c, where = world.chooser, device(world)
     kind, size = pick(c, ("device", "pinned", "mapped")), pick(c, (64, 100, 256))
     for _ in range(c.integer(2, 4)):
         name = yield from make(world, "b", "buffer", device=ref(where), nbytes=size, kind=kind)
@@ -220,7 +220,7 @@ def recycled(world: World) -> Plan[None]:
 
 def mixed(world: World) -> Plan[None]:
     """A kernel over memory of several kinds: a device's own, pinned, the host's, another device's."""
-    c, where = world.chooser, _device(world)
+    c, where = world.chooser, device(world)
     wanted, shape = pick(c, _WHOLE), pick(c, ([4], [0], [2, 3]))
     others = [name for name in ("host", "gpu", *world.cuda_devices()) if name not in world.lost]
     names = []
@@ -240,7 +240,7 @@ def mixed(world: World) -> Plan[None]:
 
 def neighbours(world: World) -> Plan[None]:
     """Elements narrower than a byte that share bytes with others: two arrays over one buffer, written in turn."""
-    c, where = world.chooser, _device(world)
+    c, where = world.chooser, device(world)
     wanted = pick(c, _NARROW)
     count = c.integer(2, 40)
     base = yield from making.buffer(world, (2 * count * wanted.bits + 7) // 8 + 1, where)
@@ -261,12 +261,12 @@ def neighbours(world: World) -> Plan[None]:
             else:
                 yield from do("transfer", src=ref(source), dst=ref(name))
     if arrays:
-        yield from _read(world, arrays[0])
+        yield from read(world, arrays[0])
 
 
 def bounded(world: World) -> Plan[None]:
     """A budget just above what is live, memory that fits and memory that does not, work under way on what was live."""
-    c, where = world.chooser, _device(world)
+    c, where = world.chooser, device(world)
     held = yield from make(world, "b", "buffer", device=ref(where), nbytes=64, kind=pick(c, making.KINDS))
     if held is None:
         return
@@ -283,4 +283,4 @@ def ordinals(world: World) -> Plan[None]:
     """Devices that the driver does not have, and the same device once more."""
     c = world.chooser
     yield from make(world, "d", "cuda", ordinal=pick(c, (64, -1, 2**70)))
-    yield from do("device.advance", device=ref(_device(world)), count=pick(c, (0, 1, 2)))
+    yield from do("device.advance", device=ref(device(world)), count=pick(c, (0, 1, 2)))

@@ -8,9 +8,9 @@ from counterfoil_oracles.machines.choices import chance, pick
 from counterfoil_oracles.machines.contexts import shapes
 from counterfoil_oracles.machines.contexts.plans import compiling, merging, moving
 from counterfoil_oracles.machines.contexts.sketch import Sketch
-from counterfoil_oracles.machines.contexts.universe import node
+from counterfoil_oracles.machines.contexts.universe import node, symbol
 from counterfoil_oracles.machines.contexts.world import ContextWorld, Data
-from counterfoil_oracles.machines.world import Plan, do, make, ref
+from counterfoil_oracles.machines.world import Plan, do, make, ref, refs
 
 Plans = Plan[None]
 
@@ -169,3 +169,33 @@ def fused(world: ContextWorld) -> Plans:
     for _ in range(2):  # what a fill left out should have cleared is there from the run before
         yield from do("run", context=ref(made), routine=ref(f"{made}.routine"))
     yield from do("sync", context=ref(made))
+
+
+def behind(world: ContextWorld) -> Plans:
+    """Runs of one routine with a value each, behind a copy that nobody has waited for: each takes its own value."""
+    c, here = world.chooser, _some(world)
+    if here is None:
+        return
+    here = yield from given(world, here, "o")
+    sketch = Sketch("late")
+    yield from sketch.fetch(world, "h", embed=(yield from symbol(world, "row")))
+    yield from sketch.set(world, "o", ["h"], accumulate="add")
+    child = yield from compiled(world, here, sketch)
+    if child is None:
+        return
+    there = yield from make(world, "a", "context.buffer", context=ref(child), node=world.node("o"))
+    late = yield from make(world, "d", "simulated", name="late", addressable=False)
+    values = {"dtype": world.dtype_name, "shape": [3], "values": [5, 6, 7]}
+    source = yield from make(world, "a", "from_values", **values)
+    if there is None or late is None or source is None:
+        return
+    away = yield from make(world, "a", "array.to_device", array=ref(source), device=ref(late))
+    if away is not None:
+        yield from do("transfer", src=ref(away), dst=ref(there))
+    # How far the late device is would be compared: where there are contexts the reference waits for nothing.
+    yield from do("drop", names=refs([name for name in (there, away, late) if name is not None]))
+    for _ in range(c.integer(1, 3)):
+        yield from do("symbol.set", symbol=(yield from symbol(world, "row")), value=c.integer(0, 3))
+        yield from do("run", context=ref(child), routine=ref(f"{child}.routine"))
+    yield from do("get_values", context=ref(child), node=world.node("o"))
+    yield from do("drop", names=refs([source]))

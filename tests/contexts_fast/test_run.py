@@ -27,6 +27,9 @@ def handed_on(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return calls
 
 
+RUNS = 1000
+
+
 def test_a_repeated_run_stays_in_the_core(handed_on: list[object]) -> None:
     """Once a value returned itself, its runs of that routine take no step in Python and allocate no object."""
     context, routine, _x, y = programs.ready()
@@ -34,9 +37,9 @@ def test_a_repeated_run_stays_in_the_core(handed_on: list[object]) -> None:
     handed_on.clear()
     gc.collect()
     before = len(gc.get_objects())
-    for _ in range(100):
+    for _ in range(RUNS):
         assert context.run(routine) is context
-    assert len(gc.get_objects()) == before
+    assert len(gc.get_objects()) - before < RUNS  # other threads of the process may make a few meanwhile
     assert handed_on == []
     assert context.get_values(y) == [2.0, 4.0, 6.0, 8.0]
 

@@ -19,8 +19,11 @@ from counterfoil_spec.rules import registry
 TRACES = Path(__file__).resolve().parents[1] / "traces"
 
 
-def test_the_halves_agree_under_hypothesis(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Programs that Hypothesis draws part nowhere, and meet every answer and situation often enough."""
+def test_the_halves_agree_under_hypothesis(tmp_path: Path) -> None:
+    """Programs that Hypothesis draws part nowhere.
+
+    What they meet is not counted: Hypothesis draws constants of the modules that the process happens to have loaded.
+    """
 
     class Machine(ArrayMachine):
         reference = counterfoil_reference
@@ -29,25 +32,29 @@ def test_the_halves_agree_under_hypothesis(tmp_path: Path, capsys: pytest.Captur
         directory = tmp_path
 
     run_state_machine_as_test(Machine, settings=settings(max_examples=100, stateful_step_count=40))
-    with capsys.disabled():
-        print("", *Machine.histogram.lines(), sep="\n")
-    assert Machine.histogram.shortfalls() == []
 
 
 @pytest.fixture(scope="module")
-def covered() -> Coverage:
-    """The coverage of 200 random programs, which both halves ran alike."""
-    coverage = Coverage()
+def met() -> tuple[Coverage, Histogram]:
+    """What 200 random programs met, which both halves ran alike."""
+    coverage, histogram = Coverage(), Histogram()
     settle_imports()
     for seed in range(200):
-        random_program(counterfoil_reference, counterfoil, seed, 120, Histogram(), coverage)
-    return coverage
+        random_program(counterfoil_reference, counterfoil, seed, 120, histogram, coverage)
+    return coverage, histogram
+
+
+def test_every_answer_and_situation_is_met(met: tuple[Coverage, Histogram], capsys: pytest.CaptureFixture[str]) -> None:
+    """Often enough in those programs."""
+    with capsys.disabled():
+        print("", *met[1].lines(), sep="\n")
+    assert met[1].shortfalls() == []
 
 
 @pytest.mark.parametrize("half", [counterfoil_reference, counterfoil], ids=["reference", "fast"])
-def test_every_refusal_is_triggered_and_passed(covered: Coverage, half: object) -> None:
+def test_every_refusal_is_triggered_and_passed(met: tuple[Coverage, Histogram], half: object) -> None:
     """Programs and traces trigger every rule, and make each refused call again with the fault alone put right."""
-    coverage = covered.copy()
+    coverage = met[0].copy()
     assert of_traces(half, coverage, TRACES) == []
     assert coverage.holes() == []
 

@@ -145,7 +145,7 @@ def test_the_workflows_have_what_github_asks_of_them(path: Path) -> None:
     assert workflow.keys() == {"name", True, "permissions", "jobs"}  # YAML reads the key `on` so
     assert workflow[True].keys() <= {"push", "pull_request", "schedule"}
     for job in workflow["jobs"].values():
-        assert job.keys() - {"strategy"} == {"runs-on", "timeout-minutes", "steps"}
+        assert job.keys() - {"strategy", "env"} == {"runs-on", "timeout-minutes", "steps"}
         for step in job["steps"]:
             is_well_formed(step)
 

@@ -62,6 +62,15 @@ def test_the_known_differences_are_all_there_is(library: str, tmp_path: Path) ->
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("library", PRESENT)
+def test_a_first_finding_over_the_protocol(library: str, tmp_path: Path) -> None:
+    """In a process of its own, as anybody runs it."""
+    target = f"counterfoil_oracles.targets.libraries.{library}_:target"
+    command = [sys.executable, "-m", "counterfoil_oracles.cli", "check", target, "--failures", "1"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("each", SEEN, ids=lambda each: f"{each.library}-{each.rule}-{each.kind}")
 def test_a_divergence_shows(each: Divergence) -> None:
     """The program of each divergence prints what the page of findings says."""

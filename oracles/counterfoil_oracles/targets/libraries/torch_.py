@@ -89,7 +89,7 @@ class Torch(Adapter):
     """Arrays as tensors, buffers as tensors of bytes, kernels as functions with ``out``."""
 
     name = "torch"
-    version = torch.__version__
+    version = str(torch.__version__)
     chapters = ("dtypes", "layouts", "moves", "arrays", "memory", "door", "kernels")
     dtypes = tuple(_DTYPES)
     refuses = (ValueError, TypeError, IndexError, RuntimeError, OverflowError)

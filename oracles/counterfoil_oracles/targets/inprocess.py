@@ -140,8 +140,8 @@ class Adapter:
     def start(self) -> Identity:
         """Who it is, and the commands for which it has a method."""
         return Identity(
-            protocol=1, name=str(self.name), version=str(self.version), language=self.language, chapters=list(self.chapters),
-            dtypes=list(self.dtypes), commands=sorted(self.commands()), rules="messages",
+            protocol=1, name=str(self.name), version=str(self.version), language=self.language,
+            chapters=list(self.chapters), dtypes=list(self.dtypes), commands=sorted(self.commands()), rules="messages",
         )  # fmt: skip
 
     def commands(self) -> Iterable[str]:

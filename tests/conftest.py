@@ -1,5 +1,6 @@
 """The Hypothesis profiles: `ci` is bounded and repeatable; COUNTERFOIL_PROFILE=long searches longer, at random."""
 
+import gc
 import os
 
 from hypothesis import HealthCheck, settings
@@ -21,4 +22,12 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=SLOW_MACHINES_ARE_NOT_BUGS,
 )
+
+
+def pytest_collection_finish() -> None:
+    """What collecting the tests has made is never garbage: the collections that tests ask for need not look at it."""
+    gc.collect()
+    gc.freeze()
+
+
 settings.load_profile(os.environ.get("COUNTERFOIL_PROFILE", "ci"))

@@ -34,6 +34,8 @@ from counterfoil_spec.programs.nodes import Node
 from counterfoil_spec.programs.projections import Affine, Projections, affine, at
 from counterfoil_spec.programs.symbols import Iterator
 
+pytestmark = pytest.mark.long
+
 
 def test_assignments_that_share_iterators() -> None:
     """One assignment's row loop is another one's column loop: each keeps its own meaning in one kernel."""

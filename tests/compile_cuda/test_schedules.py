@@ -17,6 +17,8 @@ from counterfoil_spec.programs.nodes import Intent, Node
 from counterfoil_spec.programs.projections import Projections, at, fixed
 from counterfoil_spec.programs.symbols import Iterator, Symbol
 
+pytestmark = pytest.mark.long
+
 CONTRACTIONS = [
     "ik,kj->ij", "ki,kj->ij", "ik,jk->ij", "ki,jk->ij", "ik,kj->ji", "ki,jk->ji", "bik,bkj->bij", "bik,kj->bij",
     "ibk,jbk->bij", "bik,bjk->ij", "ik,k->i", "ik,k->k", "ik->k", "ik->i", "ik->", "i,j->ij", "ik,ik->i",

@@ -26,8 +26,10 @@ def test_devices_are_one_backend() -> None:
 def test_copies_and_runs_of_both_are_in_order() -> None:
     """What one device computes is copied into what the other reads, again and again, and nobody waits in between."""
     x, y, sums = stored("x", (3000,)), stored("y", (3000,)), stored("sums", (3000,))
-    one, use = cf.Context.cuda().set_values(x, [1.0] * 3000).compile(
-        program("use", put(y, "add", x, x), put(x, "add", x, y), embedded=[y])
+    one, use = (
+        cf.Context.cuda()
+        .set_values(x, [1.0] * 3000)
+        .compile(program("use", put(y, "add", x, x), put(x, "add", x, y), embedded=[y]))
     )
     two = cf.Context.cuda(1).set_values(y, [0.0] * 3000).set_values(sums, [0.0] * 3000)
     two, gather = two.compile(program("gather", add(sums, "identity", y)))
@@ -44,8 +46,10 @@ def test_copies_and_runs_of_both_are_in_order() -> None:
 def test_merge_buffers_are_filled_from_the_other_device() -> None:
     """Each run reads the fill before it, whatever either device does meanwhile."""
     x, y, sums = stored("x", (3000,)), stored("y", (3000,)), stored("sums", (3000,))
-    one, use = cf.Context.cuda().set_values(x, [1.0] * 3000).compile(
-        program("use", put(y, "add", x, x), put(x, "add", x, y), embedded=[y])
+    one, use = (
+        cf.Context.cuda()
+        .set_values(x, [1.0] * 3000)
+        .compile(program("use", put(y, "add", x, x), put(x, "add", x, y), embedded=[y]))
     )
     two = cf.Context.cuda(1).set_values(sums, [0.0] * 3000)
     expected = 0.0

@@ -15,9 +15,7 @@ def sums(context: cf.Context) -> tuple[cf.Context, cf.Routine, cf.Symbol, cf.Nod
     code = cf.in_sequence(
         cf.Fetch(given, cf.Embed(symbol)),
         programs.adding(first, given),
-        cf.Accumulate(
-            second, "add", "mul", (cf.Read(given), cf.Read(given)), cf.pointwise(second, [given, given])
-        ),
+        cf.Accumulate(second, "add", "mul", (cf.Read(given), cf.Read(given)), cf.pointwise(second, [given, given])),
     )
     start = context.set_values(first, [0.0]).set_values(second, [0.0])
     child, routine = start.compile(cf.comp(code, [given]), name="sums")

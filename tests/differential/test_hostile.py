@@ -105,8 +105,10 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Make, ...]]] = {
     "submit_copy": (lambda h, *a: h.submit_copy(*a), (lambda h: h.host().buffer(8), lambda h: h.host().buffer(8))),
     "submit_fill": (lambda h, *a: h.submit_fill(*a), (lambda h: h.host().buffer(8), lambda h: 7)),
     "consume": (consumed, (lambda h: h.host().buffer(4), lambda h: "w")),
-    "Array": (lambda h, *a: h.Array(*a),
-              (lambda h: h.float32, lambda h: h.Layout.contiguous([2]), lambda h: h.host().buffer(8))),
+    "Array": (
+        lambda h, *a: h.Array(*a),
+        (lambda h: h.float32, lambda h: h.Layout.contiguous([2]), lambda h: h.host().buffer(8)),
+    ),
     "empty": (lambda h, *a: h.empty(*a), (lambda h: h.host(), lambda h: h.float32, lambda h: [2])),
     "from_values": (lambda h, *a: h.from_values(*a), (lambda h: h.float32, lambda h: [1], lambda h: [1.0])),
     "integers": (lambda h, value: h.from_values(h.int8, [1], [value]), (lambda h: 1,)),

@@ -47,7 +47,13 @@ def test_python_prints_what_its_comments_say(page: Path, room: Path) -> None:
     assert ran.stdout.splitlines() == re.findall(r"print\(.*\)  # (.*)", code)
 
 
-@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.stem)
+LONG = ("target-in-rust", "own-target", "continuous-integration")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, id=page.stem, marks=pytest.mark.long if page.stem in LONG else ()) for page in WITH_COMMANDS],
+)
 def test_commands_print_what_is_shown(page: Path, room: Path) -> None:
     """All commands of a page, in order, in one folder: their output, line by line, and their exit codes."""
     for name, text in files_of(page).items():

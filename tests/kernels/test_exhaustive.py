@@ -13,6 +13,7 @@ from counterfoil_spec.dtypes import Dtype
 NARROW = [dtype for dtype in Dtype.all if dtype.bits <= 16]
 
 
+@pytest.mark.long
 def test_a_slice_of_float32_is_stored_right_along_every_path() -> None:
     """Every 4096th run of codes and every code near a step: vector, tail and scalar code give the exact bits."""
     tally = exhaustive.check_slice([cores.installed(), *cores.versions(["scalar"])])

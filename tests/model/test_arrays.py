@@ -51,9 +51,7 @@ def test_a_store_changes_its_own_bits_only(array: cf.Array, data: st.DataObject)
 
 
 @given(any_dtype(), layouts(), st.integers(0, 9), st.integers(0, 40))
-def test_an_array_reaches_only_bits_of_its_buffer(
-    dtype: cf.Dtype, layout: cf.Layout, first: int, nbytes: int
-) -> None:
+def test_an_array_reaches_only_bits_of_its_buffer(dtype: cf.Dtype, layout: cf.Layout, first: int, nbytes: int) -> None:
     """past-the-end and misaligned are refused iff a bit lies past the buffer, or the first byte is not aligned."""
     buffer = cf.host().buffer(first + nbytes).view(first, nbytes)
     bits = [layout.position(index) * dtype.bits + dtype.bits for index in all_of(layout)]

@@ -286,7 +286,7 @@ def test_the_function_door(builder: Builder, split: Split) -> None:
     never: set[Outcome] = {Answer.WRONG_DTYPE, Answer.OFF_HOST, Answer.SHAPE_MISMATCH, Answer.DECLINED}
     never |= set() if written else {Answer.READ_ONLY, Answer.REPEATED_ELEMENTS}
     never |= set() if written and count > 1 else {Answer.OVERLAPPING}
-    assert_all_met(counts, never, 3 ** count)
+    assert_all_met(counts, never, 3**count)
 
 
 def test_the_answers_when_nothing_is_wrong(builder: Builder) -> None:

@@ -153,9 +153,7 @@ def test_transfer_stores_the_elements_and_no_other_bit(source: str, target: str,
     else:
         cf.transfer(src, dst)
         assert codes_there(dst) == wanted
-        own = sum(
-            (1 << src.dtype.bits) - 1 << position * src.dtype.bits for position in positions(dst.layout)
-        )
+        own = sum((1 << src.dtype.bits) - 1 << position * src.dtype.bits for position in positions(dst.layout))
         changed = int.from_bytes(before, "little") ^ int.from_bytes(bytes_of(dst.buffer), "little")
         assert changed & ~own == 0
         return

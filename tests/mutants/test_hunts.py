@@ -23,7 +23,10 @@ TOLD: Final = ("lineage/read-after-write", "release/fork-parent", "emission/row-
 """Defects planted again under their traces: of each half, and of emitted code."""
 
 
-@pytest.mark.parametrize(("machine", "slice_"), SLICES.items())
+@pytest.mark.parametrize(
+    ("machine", "slice_"),
+    [pytest.param("arrays", SLICES["arrays"], marks=pytest.mark.long), ("contexts", SLICES["contexts"])],
+)
 def test_the_machine_finds_a_slice_of_the_defects_and_nothing_without_them(
     machine: str, slice_: Sequence[str], tmp_path: Path
 ) -> None:

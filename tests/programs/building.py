@@ -248,7 +248,12 @@ def numbers(dtype: Dtype, loose: bool) -> st.SearchStrategy[float]:
 
 @st.composite
 def assignments(
-    draw: st.DrawFn, nodes: Sequence[Node], symbols: Sequence[Symbol], loose: bool, merges: bool, whole: Node | None,
+    draw: st.DrawFn,
+    nodes: Sequence[Node],
+    symbols: Sequence[Symbol],
+    loose: bool,
+    merges: bool,
+    whole: Node | None,
     shared: Sequence[Iterator] | None = None,
 ) -> Assignment:
     """A fetch, or an accumulation with loops over the target's axes and up to two more; of ``whole``, definite.

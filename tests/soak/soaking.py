@@ -1,6 +1,6 @@
 """What is left over while steps repeat: pools, bytes, records, modules, objects, and resident memory.
 
-    python -m tests.soak.soaking [STEPS]      10 000 steps of whole programs, and as many runs of one routine
+python -m tests.soak.soaking [STEPS]      10 000 steps of whole programs, and as many runs of one routine
 """
 
 from __future__ import annotations

@@ -52,6 +52,7 @@ def test_the_libraries_are_here_as_they_were_looked_at(library: str) -> None:
     assert is_as_written(library)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("library", PRESENT)
 def test_the_known_differences_are_all_there_is(library: str, tmp_path: Path) -> None:
     """The check that wrote the file meets nothing else, run after run."""

@@ -75,6 +75,7 @@ class Aligned(Watched):
         return Refusal(message="not aligned") if odd else outcome
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("alignment", "conforms"), [(1, False), (8, True)])
 def test_alignment_below_the_profile_is_no_finding(alignment: int, conforms: bool, tmp_path: Path) -> None:
     """A target that begins at multiples of 8 conforms where the profile says so, and only there."""

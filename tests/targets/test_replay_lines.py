@@ -65,7 +65,9 @@ def ways(room: Path) -> dict[str, list[str]]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("way", ["factory", "in process", "files", "bounds"])
+@pytest.mark.parametrize(
+    "way", ["in process", *(pytest.param(way, marks=pytest.mark.long) for way in ("factory", "files", "bounds"))]
+)
 def test_the_line_that_check_prints_meets_the_failure_again(way: str, room: Path) -> None:
     """In a shell, in the same folder, whatever characters names hold; asked as the check asked."""
     arguments = ways(room)[way]

@@ -168,6 +168,7 @@ def test_a_small_trace_shows_the_same(path: Path) -> None:
     assert cli.main(["replay", str(path.with_suffix(".min.jsonl")), "--target", BROKEN, "--in-process"]) == 1
 
 
+@pytest.mark.long
 def test_a_trace_of_a_broken_half_is_made_small(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With --subject the halves are compared."""
     import counterfoil

@@ -69,6 +69,7 @@ def test_failures_of_numpy_are_scripts(numpy_report: list[Found]) -> None:
     assert not any("counterfoil" in line for text in texts for line in text.splitlines() if "import" in line)
 
 
+@pytest.mark.long
 def test_scripts_of_numpy_show_what_was_found(numpy_report: list[Found], tmp_path: Path) -> None:
     """Run away from the project, without its packages, each ends with 1 and says why."""
     code = "import sys, runpy; sys.modules['counterfoil_oracles'] = sys.modules['counterfoil_spec'] = None; "

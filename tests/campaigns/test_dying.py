@@ -67,6 +67,7 @@ def _is_unsettled(printed: str, times: str) -> None:
     assert "DIVERGENCE" not in printed and "no divergence" not in printed
 
 
+@pytest.mark.long
 def test_a_campaign_goes_on_after_its_driver_was_killed(
     scheduler: str, campaign: Arguments, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

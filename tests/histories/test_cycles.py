@@ -64,9 +64,9 @@ def test_cycles_deliver(twin: ModuleType) -> None:
 @pytest.mark.parametrize(
     ("clause", "what"),
     [
-        ("10b", "was not carried into"),
+        pytest.param("10b", "was not carried into", marks=pytest.mark.long),
         ("req", "is required, and nothing on the path owns it"),
-        ("sharing", "lost an addition of the cycle"),
+        pytest.param("sharing", "lost an addition of the cycle", marks=pytest.mark.long),
     ],
 )
 def test_a_rule_that_both_halves_lack_is_found(

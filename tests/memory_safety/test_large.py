@@ -40,7 +40,16 @@ def agree(call: Call) -> None:
     assert [answer for answer, _ in runs] == [0]
 
 
-@pytest.mark.parametrize("dtype", [uint8, float16, float32, float64, complex128, int4, bit], ids=str)
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        uint8,
+        float32,
+        int4,
+        *(pytest.param(dtype, marks=pytest.mark.long) for dtype in (float16, float64, complex128, bit)),
+    ],
+    ids=str,
+)
 def test_streamed_copies(dtype: Dtype) -> None:
     """A run longer than what is streamed."""
     count = STREAMED * 8 // dtype.bits

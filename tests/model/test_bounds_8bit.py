@@ -39,6 +39,7 @@ def compile_program(source: str, folder: Path, *options: str) -> Path:
     return program
 
 
+@pytest.mark.long
 def test_every_input_of_the_8_bit_checks(tmp_path: Path) -> None:
     """Each check agrees with exact integers on every input up to rank 2 (rank 3 for the product of extents)."""
     program = compile_program("bounds_exhaustive.c", tmp_path, "-O3")

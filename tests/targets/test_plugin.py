@@ -47,6 +47,7 @@ def test_a_sound_target_passes_rules_and_programs(tmp_path: Path) -> None:
     assert len(re.findall(r"counterfoil::random::seed-\d PASSED", done.stdout)) == 2, done.stdout
 
 
+@pytest.mark.long
 def test_a_program_may_be_the_target(tmp_path: Path) -> None:
     """With its arguments, as a shell splits them."""
     program = f"'{sys.executable}' -m counterfoil_oracles.targets.serve {SOUND}"
@@ -150,6 +151,7 @@ def test_a_suite_has_a_test_for_each_rule_and_each_program() -> None:
     assert "byte" in (suite.test_door_overlapping.__doc__ or "")  # type: ignore[attr-defined]
 
 
+@pytest.mark.long
 def test_a_suite_passes_a_sound_target() -> None:
     """A factory runs in this process."""
     result = outcome(testing.conformance_suite(ours.fast, chapters=["claims", "moves"]))

@@ -17,10 +17,11 @@ from counterfoil_oracles.machines.contexts.stateful import ContextMachine
 from counterfoil_oracles.machines.contexts.tally import LEAST_COMPILES, LEAST_RUNS, Tally
 
 PROGRAMS = 200
+FEW = 40
 STEPS = 120
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def tally(request: pytest.FixtureRequest) -> Tally:
     """What 200 random programs met; both halves ran them alike, or the fixture fails."""
     counts = Tally()
@@ -34,7 +35,7 @@ def tally(request: pytest.FixtureRequest) -> Tally:
     return counts
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def capsys_of_module(request: pytest.FixtureRequest) -> object:
     """Output that is shown although pytest captures: what a run of the machine met."""
     manager = request.config.pluginmanager.getplugin("capturemanager")
@@ -46,6 +47,17 @@ def capsys_of_module(request: pytest.FixtureRequest) -> object:
     return Shown()
 
 
+def test_the_halves_agree_on_random_programs() -> None:
+    """The first of those programs part nowhere, and the machine does not idle in refusals."""
+    counts = Tally()
+    settle_imports()
+    for seed in range(FEW):
+        context_program(counterfoil_reference, counterfoil, seed, STEPS, counts)
+    assert counts.ratio("run") >= LEAST_RUNS
+    assert counts.ratio("compile") >= LEAST_COMPILES
+
+
+@pytest.mark.long
 def test_runs_and_compiles_are_accepted_often_enough(tally: Tally) -> None:
     """At least 40 % of the runs and 60 % of the compiles are accepted: the machine does not idle in refusals."""
     assert tally.commands["run"] >= 2000 and tally.commands["compile"] >= 2000
@@ -53,12 +65,14 @@ def test_runs_and_compiles_are_accepted_often_enough(tally: Tally) -> None:
     assert tally.ratio("compile") >= LEAST_COMPILES
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("story", STORIES)
 def test_every_required_history_occurs_accepted(tally: Tally, story: str) -> None:
     """The run holds each required history, accepted from end to end."""
     assert tally.told[story] > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seam", SEAMS)
 def test_every_seam_fails(tally: Tally, seam: str) -> None:
     """A failure is injected at each seam and passed on by the operation, alike in both halves."""

@@ -1,5 +1,5 @@
 # make run    watch the fast half being checked against the reference (under 2 minutes)
-# make test   lint and every test (under 8 minutes on 2 cores)
+# make test   lint and the tests (under 8 minutes on 2 cores); make test-long has those that take long
 # Both make their own virtual environment in .venv first. The other targets are described in CONTRIBUTING.md.
 
 PYTHON ?= python3

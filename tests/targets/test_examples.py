@@ -43,6 +43,7 @@ def test_its_defect_is_found(compiler: str, tmp_path: Path) -> None:
     assert "overlapping" in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("compiler", RUST)
 def test_the_rust_program_conforms(compiler: str, tmp_path: Path) -> None:
     """Over the protocol, each message held against the schema: no divergence in 2000 steps."""

@@ -43,14 +43,14 @@ def test_a_defect_is_found_by_the_vectors(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.long if at % 3 else ()) for at, name in enumerate(FROM_PROGRAMS_ALONE)],
+    [pytest.param(name, marks=pytest.mark.long if at % 6 else ()) for at, name in enumerate(FROM_PROGRAMS_ALONE)],
 )
 def test_a_defect_is_found_by_random_programs(name: str, tmp_path: Path) -> None:
     """Without a vector too. Every other program is of contexts."""
     assert checked(getattr(fakes, name)(), tmp_path, 5000, with_vectors=False).found
 
 
-@pytest.mark.parametrize("half", [ours.fast, ours.reference])
+@pytest.mark.parametrize("half", [ours.fast, pytest.param(ours.reference, marks=pytest.mark.long)])
 def test_the_halves_conform(half: object, tmp_path: Path) -> None:
     """Neither half parts from the reference: what is found in others is theirs."""
     if half is ours.reference:

@@ -37,6 +37,7 @@ def test_a_divergence_is_a_failed_item_that_explains_itself(tmp_path: Path) -> N
     assert "Traceback" not in done.stdout
 
 
+@pytest.mark.long
 def test_a_sound_target_passes_rules_and_programs(tmp_path: Path) -> None:
     """One item for each rule of a chapter; and one for each seed."""
     done = run(tmp_path, "--counterfoil", SOUND, "--counterfoil-chapter", "claims", "-v")

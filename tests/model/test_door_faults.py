@@ -241,14 +241,14 @@ def assert_all_met(counts: Counter[Outcome], missing: set[Outcome], least: int) 
     assert counts.total() >= least
 
 
-@pytest.mark.parametrize(("count", "least"), [(1, 175), (2, 11_263), (3, 720_895)])
+@pytest.mark.parametrize(("count", "least"), [(1, 175), (2, 11_263), pytest.param(3, 720_895, marks=pytest.mark.long)])
 def test_a_kernel_of_operands_each_in_its_memory(builder: Builder, count: int, least: int) -> None:
     """Every combination of dead, exclusive, read-only, dtype, off host, repeated, lost and shape, of every operand."""
     counts = alone(builder, Call(builder.half, KERNELS[count]), count)
     assert_all_met(counts, {Answer.OVERLAPPING, Answer.DECLINED}, least)
 
 
-@pytest.mark.parametrize(("count", "least"), [(2, 658), (3, 189_000)])
+@pytest.mark.parametrize(("count", "least"), [(2, 658), pytest.param(3, 189_000, marks=pytest.mark.long)])
 def test_a_kernel_of_operands_that_share_a_memory(builder: Builder, count: int, least: int) -> None:
     """Overlapping comes after what stands before it in the order and before what stands after, in every relation."""
     counts = together(builder, Call(builder.half, KERNELS[count]), count)

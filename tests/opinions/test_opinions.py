@@ -43,6 +43,7 @@ def test_a_topic_names_rules_of_the_registry_and_a_floor_worth_the_name(topic: T
     assert asked * (1 - MOST_UNKNOWN) <= topic.floor <= asked
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("topic", table.TOPICS, ids=str)
 def test_a_wrong_half_is_contradicted(topic: Topic) -> None:
     """A half that is wrong about every question agrees with the oracle about none: an opinion is no echo."""

@@ -55,16 +55,35 @@ def stand(monkeypatch: pytest.MonkeyPatch) -> Stand:
     return found
 
 
-def test_copies_and_arithmetic_are_what_they_are_called(stand: Stand) -> None:
-    """Each call comes to its end."""
-    calls = [
-        movement._cupy_within(stand), movement._cupy_up(stand, True), movement._cupy_down(stand, False),
-        arithmetic._cupy_cast(stand, "float32", "float16"), arithmetic._cupy_exp(stand), arithmetic._cupy_fma(stand),
-        arithmetic._cupy_binary(stand, "add"), arithmetic._cupy_sum(stand, 8, (1,)),
-        arithmetic._cupy_matmul(stand, "float64", 8),
-    ]  # fmt: skip
-    for call in calls:
+def test_arithmetic_is_what_it_is_called(stand: Stand) -> None:
+    """Of ones: each call answers what its name says."""
+    assert np.array_equal(arithmetic._cupy_exp(stand)(), np.full(64, np.exp(np.float32(1))))
+    assert np.array_equal(arithmetic._cupy_fma(stand)(), np.full(64, 2))
+    assert np.array_equal(arithmetic._cupy_binary(stand, "add")(), np.full(64, 2))
+    assert np.array_equal(arithmetic._cupy_sum(stand, 8, (1,))(), np.full(8, 8))
+    assert np.array_equal(arithmetic._cupy_matmul(stand, "float64", 8)(), np.full((8, 8), 8))
+
+
+def test_copies_write_what_they_copy_into(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within the device, to it and from it, and between formats: what held other elements is ones or zeros after."""
+    made: list[np.ndarray[Any, Any]] = []
+    ones, empty = stand.ones, lambda shape, dtype: np.full(shape, 7, dtype)
+    stand.ones = lambda *words: made.append(ones(*words)) or made[-1]  # type: ignore[method-assign, func-returns-value]
+    stand.empty = lambda *words: made.append(empty(*words)) or made[-1]  # type: ignore[attr-defined, func-returns-value]
+    for make, last in (
+        (movement._cupy_within, 1), (lambda c: arithmetic._cupy_cast(c, "float32", "float16"), 1),
+        (lambda c: movement._cupy_up(c, False), 0),
+    ):  # fmt: skip
+        made.clear()
+        call = make(stand)
+        made[-1][...] = 5
         call()
+        assert np.array_equal(made[-1], np.full(64, last))
+    host: list[np.ndarray[Any, Any]] = []
+    real = movement._cupy_host
+    monkeypatch.setattr(movement, "_cupy_host", lambda *words: host.append(real(*words)) or host[-1])  # type: ignore[func-returns-value]
+    movement._cupy_down(stand, True)()
+    assert np.array_equal(host[-1], np.full(64, 1))
 
 
 def test_the_step_is_the_one_of_the_table_for_cpus(stand: Stand) -> None:

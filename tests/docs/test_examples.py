@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.docs.pages import PAGES, files_of, pattern_of, python_of, steps_of
+from tests.shims import put_first
 
 SECONDS = 60
 """What one command may take; each takes a few seconds."""
@@ -26,13 +27,9 @@ WITH_COMMANDS = [
 @pytest.fixture
 def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder; `counterfoil` and `python` are those of this interpreter, whatever the path was."""
-    tools, room = tmp_path / "tools", tmp_path / "room"
-    tools.mkdir()
+    room = tmp_path / "room"
     room.mkdir()
-    for name, words in (("python", ""), ("counterfoil", "-m counterfoil_oracles.cli ")):
-        (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n')
-        (tools / name).chmod(0o755)
-    monkeypatch.setenv("PATH", str(tools), prepend=":")
+    put_first(tmp_path / "tools", monkeypatch)
     for name in ("GITHUB_STEP_SUMMARY", "PYTEST_ADDOPTS", "COUNTERFOIL_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     return room

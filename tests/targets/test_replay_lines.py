@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from tests.shims import put_first
 
 import counterfoil_reference
 from counterfoil_oracles.targets import fakes, fixtures, inprocess, known
@@ -34,13 +33,9 @@ SERVE = ["python", "-m", "counterfoil_oracles.targets.serve"]
 @pytest.fixture
 def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder whose name a shell would split; `counterfoil` and `python` are those of this interpreter."""
-    tools, room = tmp_path / "tools", tmp_path / "a room; and $HOME"
-    tools.mkdir()
+    room = tmp_path / "a room; and $HOME"
     room.mkdir()
-    for name, words in (("python", ""), ("counterfoil", "-m counterfoil_oracles.cli ")):
-        (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n')
-        (tools / name).chmod(0o755)
-    monkeypatch.setenv("PATH", str(tools), prepend=os.pathsep)
+    put_first(tmp_path / "tools", monkeypatch)
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     return room
 

@@ -9,6 +9,7 @@ from counterfoil_oracles.targets.scripts.script import (
     NotWritten,
     Script,
     Template,
+    dtyped,
     indexed,
     literal,
     ranges,
@@ -104,13 +105,7 @@ def _donating(args: Arguments) -> str:
 
 
 def _dtyped(template: str) -> Template:
-    """A template with the dtype as JAX's."""
-
-    def text(args: Arguments) -> str:
-        dtype = "jnp.bool_" if args["dtype"] == "bool" else f"jnp.{args['dtype']}"
-        return template.format_map({key: literal(value) for key, value in args.items()} | {"dtype": dtype})
-
-    return text
+    return dtyped(template, lambda name: "jnp.bool_" if name == "bool" else f"jnp.{name}")
 
 
 SCRIPT: Final = Script(

@@ -8,12 +8,16 @@ from counterfoil_oracles.targets.scripts.script import (
     Arguments,
     NotWritten,
     Script,
+    Template,
     contiguous,
+    dtyped,
     identifier,
     indexed,
     literal,
     ranges,
     source,
+    strided,
+    viewed,
 )
 
 _HEAD: Final = """
@@ -104,15 +108,8 @@ def _move(args: Arguments) -> str:
     raise NotWritten("windows with steps or dilation")
 
 
-def _dtyped(template: str) -> Any:
-    """A template with the dtype as NumPy's."""
-
-    def text(args: Arguments) -> str:
-        name = args["dtype"]
-        dtype = f"np.{name}_" if name == "bool" else f"np.{name}"
-        return template.format_map({**{key: literal(value) for key, value in args.items()}, "dtype": dtype})
-
-    return text
+def _dtyped(template: str) -> Template:
+    return dtyped(template, lambda name: "np.bool_" if name == "bool" else f"np.{name}")
 
 
 SCRIPT: Final = Script(
@@ -120,12 +117,10 @@ SCRIPT: Final = Script(
     templates={
         "host": "",
         "buffer": "np.zeros({nbytes}, np.uint8)",
-        "buffer.view": lambda args: f"{literal(args['buffer'])}[{args['first']} : {args['first'] + args['nbytes']}]",
+        "buffer.view": viewed,
         "submit_fill": "memory({buffer})[...] = {byte}",
         "buffer.wait": "",
-        "layout": lambda args: (
-            f"({literal(args['shape'])}, {literal(args['strides'])}, {literal(args.get('offset', 0))})"
-        ),
+        "layout": strided,
         "layout.contiguous": contiguous,
         "array": _dtyped("placed({layout}, {dtype}, {buffer})"),
         "empty": _dtyped("np.zeros({shape}, {dtype})"),

@@ -184,3 +184,23 @@ def contiguous(args: Arguments) -> str:
     for extent in reversed(args["shape"][1:]):
         strides.insert(0, strides[0] * extent)
     return f"({args['shape']}, {strides[: len(args['shape'])]}, 0)"
+
+
+def strided(args: Arguments) -> str:
+    """The layout that is named: shape, strides, offset."""
+    return f"({literal(args['shape'])}, {literal(args['strides'])}, {literal(args.get('offset', 0))})"
+
+
+def viewed(args: Arguments) -> str:
+    """The bytes of a buffer that a view has."""
+    return f"{literal(args['buffer'])}[{args['first']} : {args['first'] + args['nbytes']}]"
+
+
+def dtyped(template: str, spell: Callable[[str], str]) -> Template:
+    """A template with the dtype as a library spells it."""
+
+    def text(args: Arguments) -> str:
+        words = {name: literal(value) for name, value in args.items()}
+        return template.format_map(words | {"dtype": spell(args["dtype"])})
+
+    return text

@@ -10,10 +10,13 @@ from counterfoil_oracles.targets.scripts.script import (
     Script,
     Template,
     contiguous,
+    dtyped,
     indexed,
     literal,
     ranges,
     source,
+    strided,
+    viewed,
 )
 
 _HEAD: Final = """
@@ -102,14 +105,7 @@ def _move(args: Arguments) -> str:
 
 
 def _dtyped(template: str) -> Template:
-    """A template with the dtype as PyTorch's."""
-
-    def text(args: Arguments) -> str:
-        return template.format_map(
-            {key: literal(value) for key, value in args.items()} | {"dtype": f"torch.{args['dtype']}"}
-        )
-
-    return text
+    return dtyped(template, lambda name: f"torch.{name}")
 
 
 SCRIPT: Final = Script(
@@ -117,12 +113,10 @@ SCRIPT: Final = Script(
     templates={
         "host": "",
         "buffer": "torch.zeros({nbytes}, dtype=torch.uint8)",
-        "buffer.view": lambda args: f"{literal(args['buffer'])}[{args['first']} : {args['first'] + args['nbytes']}]",
+        "buffer.view": viewed,
         "submit_fill": "memory({buffer}).fill_({byte})",
         "buffer.wait": "",
-        "layout": lambda args: (
-            f"({literal(args['shape'])}, {literal(args['strides'])}, {literal(args.get('offset', 0))})"
-        ),
+        "layout": strided,
         "layout.contiguous": contiguous,
         "array": _dtyped("placed({layout}, {dtype}, {buffer})"),
         "empty": _dtyped("torch.zeros({shape}, dtype={dtype})"),

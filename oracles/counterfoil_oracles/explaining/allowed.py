@@ -73,14 +73,14 @@ def _found(bench: Bench, situation: Situation, most: int) -> list[Suggestion]:
     return [each for each in found[:most] if bench.confirms(each.commands)]
 
 
-def _worth(found: Sequence[Suggestion], others: Iterable[Suggestion]) -> Iterator[Suggestion]:
+def _worth(found: Sequence[Suggestion], candidates: Iterable[Suggestion]) -> Iterator[Suggestion]:
     """Those that ask for something else than one found before does, and more."""
     seen = [set(map(repr, each.commands[:-1])) for each in found]
-    for other in others:
-        steps = set(map(repr, other.commands[:-1]))
+    for candidate in candidates:
+        steps = set(map(repr, candidate.commands[:-1]))
         if not any(before <= steps for before in seen):
             seen.append(steps)
-            yield other
+            yield candidate
 
 
 def _repairs(situation: Situation) -> list[Repair]:
